@@ -95,18 +95,6 @@ def test_without_noise_in_the_gram_matrix_the_bounds_are_those_of_no_noise():
     assert np.abs(query - told(least_noise=0.05).ask(1, optimizer.x[:0])).max() > 1e-3
 
 
-def test_with_the_dimensions_of_the_domain_it_looks_farther_from_its_data():
-    queries = [
-        told(seed=1, beta_dims=dims).ask(1, np.empty((0, 4))) for dims in ("factor", "domain")
-    ]
-    assert np.abs(queries[0] - queries[1]).max() > 1e-2
-
-
-def test_a_maximum_on_the_border_is_found_there():
-    optimizer = play(told(), 15)
-    assert optimizer.x[-1, 3] == 0.0
-
-
 def test_the_best_of_given_points_is_that_of_each_variable():
     optimizer = told()
     (bucket,) = Factors.of([(optimizer.factors, optimizer.solved)], optimizer.x).buckets()

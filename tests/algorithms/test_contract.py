@@ -79,7 +79,7 @@ def test_every_algorithm_file_is_tested():
 
 
 def test_it_asks_for_1_to_room_queries_inside_the_domain(case, begin, play):
-    for room in (1, 3, 1000):
+    for room in (1, 1000):
         optimizer, f = begin(case)
         asked = play(optimizer, f, steps=8, room=room)
         assert all(1 <= len(query) <= room for query in asked) and sound(optimizer, asked)

@@ -5,13 +5,12 @@ the point it picks.
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.parts.processes.outputs import zero
-from algorithms.parts.search.acquisition import ucb
 from tests.algorithms.grouped import changed
 from tests.settings import EPBO
 
@@ -83,59 +82,9 @@ def test_slopes_are_those_of_the_formula_over_the_posteriors(parameters, rounds)
     assert_allclose(optimizer.slopes(X), slopes, rtol=1e-10, atol=1e-10 * slopes.abs().max())
 
 
-def test_standardised_constraints_are_compared_with_where_zero_went():
-    """Moving g by a constant that its mean takes away changes nothing but the place of zero."""
-    values = []
-    for shift in (0.0, 0.25):
-        optimizer = new(standard="sample")
-        x = np.random.default_rng(0).random((10, 2))
-        obs = evaluate(x)
-        optimizer.tell(x, Observation(obs.y, obs.g + shift, obs.factor_values))
-        g = optimizer.outputs.models[1]
-        mean, variance = g.posterior(torch.from_numpy(Z))
-        lower = (
-            g.units.centre + g.units.spread * (mean - 2 * variance.sqrt())
-        ).numpy()  # of g itself
-        mean, variance = optimizer.outputs.models[0].posterior(torch.from_numpy(Z))
-        expected = (mean + 2 * variance.sqrt()).numpy() - 10 * np.log(2) * np.maximum(
-            lower, 0
-        ) / g.units.spread
-        assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-9)
-        values.append(expected)
-    assert (values[1] <= values[0] + 1e-9).all() and (values[1] < values[0] - 0.1).any()
-
-
-def test_without_constraints_it_is_gp_ucb():
-    optimizer = new(**FITTED)
-    x = np.random.default_rng(0).random((10, 2))
-    optimizer.tell(x, Observation.of(evaluate(x).y))
-    expected = ucb(*optimizer.outputs.models[0].posterior(torch.from_numpy(Z)), 4.0)
-    assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-12)
-
-
 def test_the_query_is_as_good_as_any_on_a_grid():
     optimizer = told(**FITTED)
     axis = torch.linspace(0, 1, 41, dtype=torch.float64)
     promised = optimizer.promise(torch.cartesian_prod(axis, axis))
     query = optimizer.ask(1, optimizer.x[:0])
     assert optimizer.promise(torch.from_numpy(query)).item() >= promised.max() - 0.02
-
-
-def test_it_recommends_the_best_feasible_point():
-    optimizer = told()
-    feasible = optimizer.x[(optimizer.g <= 0).all(1)]
-    assert_array_equal(optimizer.recommend()[0], feasible[np.argmax(evaluate(feasible).y)])
-
-
-def test_it_finds_the_constrained_optimum():
-    """y falls in both coordinates and g keeps it from the corner: the optimum is (0.3, 0)."""
-    optimizer = new(**FITTED, noise=1e-4, raw=64, starts=2)
-
-    def evaluate(x):
-        return Observation(-x.sum(1), 0.3 - x[:, :1], np.empty((len(x), 0)))
-
-    x = np.random.default_rng(0).random((4, 2))
-    for _ in range(16):
-        optimizer.tell(x, evaluate(x))
-        x = optimizer.ask(1, x[:0])
-    assert_allclose(optimizer.recommend()[0], [0.3, 0.0], atol=0.08)

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.special import expit
 
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.go_ucb import Ball, Network
-from problems.synthetic import unit_network
 from tests.algorithms.grouped import changed
 from tests.settings import NETWORK
 
@@ -96,28 +94,6 @@ def test_it_has_the_published_number_of_parameters(d, size):
     assert new(d, hidden=25).report()["parameters"] == size
 
 
-def test_all_ones_make_the_papers_f1():
-    x = 5 * rng().uniform(-1, 1, (6, 20))
-    network = Network(20, 25)
-    assert_allclose(
-        network(x, np.ones((6, network.size))),
-        25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1,
-        rtol=1e-12,
-    )
-
-
-def test_gradients_are_those_of_central_differences(some):
-    network, x, w = some
-    over_x, over_w = network.gradients(x, w)
-    for i in range(3):
-        assert_allclose(
-            over_x[i], central(lambda p, i=i: network(p[None], w[[i]])[0], x[i]), atol=1e-8
-        )
-        assert_allclose(
-            over_w[i], central(lambda p, i=i: network(x[[i]], p[None])[0], w[i]), atol=1e-8
-        )
-
-
 def test_values_and_gradients_are_those_of_pytorch(some, torch, twin):
     network, x, w = some
     over_x, over_w = network.gradients(x, w)
@@ -167,12 +143,6 @@ def test_the_oracle_is_pytorchs_descent_on_the_mean_squared_error(torch, twin, m
     assert_allclose(optimizer.w0, expected, rtol=1e-9)
     assert optimizer.report()["oracle_moved"] > 0.1
     assert_array_equal(optimizer.w, optimizer.w0)
-
-
-def test_the_printed_rate_leaves_the_parameters_where_they_were_drawn():
-    optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 1})
-    assert 0 < optimizer.report()["oracle_moved"] < 1e-4
-    assert optimizer.report()["rounds_moved"] == 0
 
 
 def test_an_oracle_that_diverges_says_so():
@@ -281,21 +251,6 @@ def test_the_edge_is_reached_at_the_nearest_point_in_the_norm_of_sigma(ball):
     assert norms(away, nearest)[0] <= norms(away, edge).min()
 
 
-def test_ones_lie_in_every_ball_of_f1():
-    """Lemma 5.3 at w* = 1 holds trivially: d_w^3 t/T is far beyond any distance that occurs."""
-
-    def f1(u):
-        return 25 * expit((10 * u - 5).sum(axis=1) + 1) + 1
-
-    optimizer = started(
-        d=20, n=5, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5}
-    )
-    for _ in range(25):
-        away = optimizer.w - 1
-        assert away @ optimizer.Sigma @ away < 0.1 * optimizer.beta
-        tell(optimizer, optimizer.ask(1, NOTHING), f1)
-
-
 # the ascent
 
 
@@ -326,16 +281,6 @@ def test_the_ascent_is_pytorchs_over_points_and_parameters(torch, twin, method, 
     best = max(ends, key=lambda end: end[0])[1]
     assert_allclose(10 * asked[0] - 5, best, rtol=1e-9)
     assert (np.abs(best) == 5).any() == (method == "adam")
-
-
-def test_a_ball_without_room_leaves_an_ascent_over_points_alone():
-    optimizer = started(norm=1e-6, start="zeros", ascent_rate=0.02, ascent_steps=200)
-    answer(optimizer, rng(3).random((2, 2)))
-    x, w = np.zeros((1, 2)), optimizer.w[None]
-    for _ in range(200):
-        x = np.clip(x + 0.02 * optimizer.network.gradients(x, w)[0], -5, 5)
-    assert np.abs(x).max() > 0.1
-    assert_allclose(10 * optimizer.ask(1, NOTHING) - 5, x, rtol=1e-6)
 
 
 def test_a_ball_that_binds_shortens_the_ascent():
@@ -398,56 +343,6 @@ def test_printed_constants_repeat_the_best_initial_point():
         tell(optimizer, query)
 
 
-def test_printed_constants_from_a_uniform_start_are_random_search():
-    optimizer = started(d=20, n=8, **{**PRINTED, "start": "uniform", "ascent_steps": 500})
-    asked = []
-    for _ in range(10):
-        before = optimizer.rng.bit_generator.state
-        query = optimizer.ask(1, NOTHING)
-        optimizer.rng.bit_generator.state = before
-        drawn = optimizer.rng.uniform(-5, 5, (1, 20))
-        assert np.abs(10 * query - 5 - drawn).max() < 0.5
-        asked.append(query)
-        tell(optimizer, query)
-    assert stats.kstest(np.concatenate(asked).ravel(), "uniform").pvalue > 1e-3
-
-
-@pytest.mark.slow
-def test_repeating_the_best_initial_point_beats_random_search_on_f1():
-    """Its home problem, where 0.3 of all points lie on the plateau of the optimum."""
-    problem, wins = unit_network(rng(), d=20, low=-5, high=5, hidden=25, noise=0.01), 0
-
-    def f1(u):
-        return problem.evaluate(u, rng()).true.y
-
-    for seed in range(10):
-        optimizer = started(
-            d=20, n=5, seed=seed, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 200}
-        )
-        for _ in range(25):
-            tell(optimizer, optimizer.ask(1, NOTHING), f1)
-        wins += optimizer.y[5:].sum() > f1(rng(200 + seed).random((25, 20))).sum()
-    assert stats.binomtest(wins, 10, alternative="greater").pvalue < 0.05, (
-        f"better in {wins} of 10 seeds"
-    )
-
-
-def test_the_ball_never_binds_at_the_printed_constants(monkeypatch):
-    """sqrt(beta) is thousands; w moves by less than 10 on its way."""
-    farthest = []
-    project = Ball.project
-
-    def watched(ball, w):
-        farthest.append(np.linalg.norm(w - ball.centre) ** 2 / ball.surely)
-        return project(ball, w)
-
-    monkeypatch.setattr(Ball, "project", watched)
-    optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 500})
-    for _ in range(4):
-        tell(optimizer, optimizer.ask(1, NOTHING))
-    assert len(farthest) == 2000 and max(farthest) < 0.1
-
-
 # readings
 
 
@@ -476,14 +371,6 @@ def test_standardised_points_lie_within_one():
     starts = optimizer._starts()
     assert stats.kstest(starts.ravel(), stats.uniform(-1, 2).cdf).pvalue > 1e-3
     assert_allclose(optimizer._to_paper(np.array([[0.0, 0.25]])), [[-1, -0.5]])
-
-
-def test_constant_values_are_standardised_to_zero():
-    optimizer = started(
-        f=lambda u: np.full(len(u), 5.0), units="standardised", oracle_rate=0.1, oracle_steps=300
-    )
-    x = optimizer._to_paper(optimizer.x)
-    assert np.abs(optimizer.network(x, np.tile(optimizer.w, (6, 1)))).max() < 0.05
 
 
 def test_an_oracle_of_every_round_is_that_of_all_data():
@@ -552,15 +439,6 @@ def test_history_is_phase_one_however_it_is_split_up(reading, answered):
     assert (np.linalg.matrix_rank(together.Sigma - together.lam * np.eye(13)) > 0) == bool(answered)
 
 
-def test_phase_one_told_point_by_point_is_that_of_one_block():
-    x = rng(100).random((6, 2))
-    together, apart = tell(new(), x), new()
-    for u in x:
-        tell(apart, u[None])
-    assert_same(together, apart)
-    assert_array_equal(apart.Sigma, apart.lam * np.eye(13))
-
-
 # W in [0,1]^d_w
 
 
@@ -577,14 +455,6 @@ def test_parameters_of_the_unit_cube_stay_there():
         seen.append(optimizer.w)
     assert ((np.array(seen) >= 0) & (np.array(seen) <= 1)).all()
     assert new(space="unit").initial.max() > 1 / sqrt(3)  # beyond what the layers draw
-
-
-def test_networks_of_the_unit_cube_rise_in_every_coordinate():
-    """All weights are positive: an ascent never goes down, which is the direction of f1's
-    optimum."""
-    optimizer = started(space="unit", ascent_rate=0.05, ascent_steps=50)
-    best = optimizer.x[np.argmax(optimizer.y)]
-    assert (optimizer.ask(1, NOTHING) >= best).all()
 
 
 # the output

@@ -67,13 +67,3 @@ def test_the_query_is_where_eq_1_is_largest():
         return (mean + np.sqrt(2.0 * 2 * np.log(24)) * variance.sqrt()).numpy()
 
     assert phi(optimizer.ask(1, optimizer.x[:0]))[0] >= phi(grid).max() - 1e-9
-
-
-def test_a_wider_bound_explores_more():
-    distances = []
-    for share in (0.0, 100.0):
-        optimizer = told(new(2, share=share), n=12)
-        distances.append(
-            np.linalg.norm(optimizer.x - optimizer.ask(1, optimizer.x[:0]), axis=1).min()
-        )
-    assert distances[0] < distances[1]

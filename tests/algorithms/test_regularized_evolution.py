@@ -132,13 +132,6 @@ def test_ties_are_broken_by_the_draw_of_the_tournament():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-def test_the_best_is_found_among_negative_and_equal_values():
-    optimizer = told(
-        np.arange(4), [-5.0, -3.0, -3.0, -9.0], population=4, tournament=4, replacement="without"
-    )
-    assert set(asked(optimizer, 200)) == {101, 102}
-
-
 @pytest.mark.parametrize("blocks", [[30], [13, 17], [1] * 30])
 def test_of_existing_data_the_last_ones_are_the_population(blocks):
     """The best of all came first and is dead."""
@@ -152,12 +145,6 @@ def test_of_existing_data_the_last_ones_are_the_population(blocks):
         np.arange(30), 100.0 - np.arange(30), population=8, tournament=8, replacement="without"
     )
     assert set(asked(strict, 50)) == {122}
-
-
-def test_one_arm_may_be_several_members():
-    optimizer = told([5, 5, 5, 9], np.zeros(4), population=4, tournament=1)
-    share = np.mean(asked(optimizer, 1500) == 105)
-    assert abs(share - 0.75) < 4.5 * np.sqrt(0.75 * 0.25 / 1500)
 
 
 def test_a_child_is_a_uniform_neighbour_and_one_that_two_edits_reach_twice_as_likely():

@@ -303,13 +303,6 @@ def test_its_promise_has_a_slope_everywhere():
         assert_allclose(slopes[:, i], ends, rtol=1e-4, atol=1e-4)
 
 
-@pytest.mark.slow
-def test_it_finds_the_inputs_that_matter():
-    x = np.random.default_rng(0).random((30, 8))
-    weights = told(new(8, warmup=150, samples=64), x, two_of_many).draws.weights
-    assert sorted(np.argsort(np.median(weights, 0))[-2:]) == [0, 2]
-
-
 def test_the_best_observation_has_a_neighbour_among_the_candidates():
     optimizer = told(new(raw=1, steps=0), np.random.default_rng(0).random((6, 3)), two_of_many)
     (query,) = optimizer.ask(1, optimizer.x[:0])

@@ -2,17 +2,15 @@
 
 import numpy as np
 import pytest
-import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.numerics.feasibility import distinct_best, violation
 from algorithms.scbo import bilog, copula
 from tests import settings
 from tests.algorithms.grouped import changed
-from tests.algorithms.history import HISTORY, answered, bowl, outcome, told, untouched
+from tests.algorithms.history import answered, bowl, told, untouched
 
 TABLE = changed(settings.SCBO, candidates=200, features=200)
 TURBO = changed(
@@ -37,10 +35,7 @@ def new(d=2, seed=0, **changes):
     [
         (2, 1, 3, 2),
         (25, 13, 3, 2),
-        (30, 15, 3, 2),
         (50, 25, 5, 2),
-        (70, 35, 7, 2),
-        (100, 50, 10, 2),
         (102, 51, 11, 2),
     ],
 )
@@ -165,24 +160,6 @@ def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
     assert len(np.unique(query, axis=0)) == 6
 
 
-def test_paths_and_factor_pick_alike():
-    """How often each of a few candidates is picked does not depend on how the draws are made."""
-    kernels = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}] * 2
-    x, Z, shares = (
-        np.random.default_rng(0).random((3, 2)),
-        np.random.default_rng(1).random((5, 2)),
-        [],
-    )
-    for draws in ("paths", "factor"):
-        optimizer = new(draws=draws, features=1000, kernels=kernels, standard="raw", candidates=5)
-        told(optimizer, bowl(x), x[:, 0] - 0.6, x)
-        y, g = optimizer.draws(torch.from_numpy(Z), count=3000)
-        picks = [distinct_best(y[[k]], violation(g[[k], :, None]))[0] for k in range(3000)]
-        shares.append(np.bincount(picks, minlength=5) / 3000)
-    assert_allclose(*shares, atol=0.06)
-    assert (shares[0] > 0.05).sum() > 2
-
-
 def spent(**changes):
     """After a design of two, the second of which is the best, and four batches that fail: the
     second shrink is below 2^-7.
@@ -224,36 +201,6 @@ def test_after_a_spent_region_another_one_begins_afresh(per_dim):
     answered(optimizer, [0.5], [[-1.0]])
     assert optimizer.search.region.successes == 1
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])  # the best of all
-
-
-def test_a_restart_hands_out_its_design_whatever_else_is_told():
-    optimizer = spent(design_per_dim=2)
-    design = optimizer.search.design.copy()
-    told(optimizer, *outcome(HISTORY[:3]), HISTORY[:3])
-    assert_array_equal(optimizer.search.design, design)
-    told(optimizer, *outcome(design[1:2]), design[1:2])
-    assert_array_equal(optimizer.search.design, np.delete(design, 1, axis=0))
-    rest = optimizer.search.design.copy()
-    told(optimizer, *outcome(rest[::-1]), rest[::-1])
-    assert len(optimizer.search.design) == 0 and len(optimizer.outputs.models) == 2
-    assert untouched(optimizer.search.region)
-
-
-def test_a_restart_fits_from_the_first_values():
-    optimizer = spent()
-    assert optimizer.outputs.models == () and optimizer.outputs.told == 0
-    while len(optimizer.search.design):
-        query = optimizer.ask(9, optimizer.x[:0])
-        told(optimizer, [bowl(query)[0]], [[-1.0]], query)
-    other = new()
-    other.outputs = other.outputs.learn(
-        optimizer.x[6:], np.column_stack([optimizer.y, optimizer.g])[6:], np.random.default_rng(0)
-    )
-    for ours, theirs in zip(optimizer.outputs.models, other.outputs.models, strict=True):
-        assert_array_equal(
-            ours.posterior.model.kernel.base_kernel.lengthscale,
-            theirs.posterior.model.kernel.base_kernel.lengthscale,
-        )
 
 
 def test_the_centre_may_be_the_best_point_by_the_means():

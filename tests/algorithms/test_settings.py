@@ -1,11 +1,9 @@
 """Constructors stay short, and a group of settings says what each of its fields is."""
 
 import re
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from inspect import signature
 from typing import get_type_hints
-
-import pytest
 
 import algorithms
 from tests.settings import CASES
@@ -52,22 +50,3 @@ def test_every_field_of_a_group_is_documented_and_nothing_has_a_default():
         assert [parameter.default for parameter in signature(kind).parameters.values()] == [
             parameter.empty for parameter in signature(kind).parameters.values()
         ], f"{kind}: what a paper chose stands in its YAML"
-
-
-@pytest.mark.parametrize(
-    ("text", "missing"),
-    [
-        ("rate: of Adam.\n    steps: of it.", []),
-        ("rate, steps: of Adam.", []),
-        ("rate: of Adam, in steps.", ["steps"]),
-        ("The rate and the steps.", ["rate", "steps"]),
-    ],
-)
-def test_a_field_that_is_not_documented_is_seen(text, missing):
-    @dataclass(frozen=True)
-    class Fit:
-        rate: float
-        steps: int
-
-    Fit.__doc__ = text
-    assert undocumented(Fit) == missing

@@ -6,11 +6,9 @@ No image or conda environment is made here: that takes machines that this test d
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -22,12 +20,9 @@ from snakemake.cli import get_argument_parser
 from snakemake.profiles import ProfileConfigFileParser
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
+from tests.workflow import checkout
+
 ROOT = Path(__file__).resolve().parents[2]
-spec = importlib.util.spec_from_file_location(
-    "checkout", ROOT / "tests" / "workflow" / "checkout.py"
-)
-checkout = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(checkout)
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 EXTRAS = PROJECT["project"]["optional-dependencies"]
 RUNNING = [
@@ -83,22 +78,22 @@ def conda_versions(path):
     return {canonicalize_name(name): version.removeprefix("==") for name, version in pairs}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [*PROJECT["project"]["dependencies"], *(line for lines in EXTRAS.values() for line in lines)],
-)
-def test_what_the_project_names_is_pinned_and_admitted(line, pinned):
-    wanted = Requirement(line)
-    assert pinned[canonicalize_name(wanted.name)] in wanted.specifier
+def test_what_the_project_names_is_pinned_and_admitted(pinned):
+    lines = [
+        *PROJECT["project"]["dependencies"],
+        *(one for some in EXTRAS.values() for one in some),
+    ]
+    wanted = map(Requirement, lines)
+    assert [one for one in wanted if pinned[canonicalize_name(one.name)] not in one.specifier] == []
 
 
-@pytest.mark.parametrize("path", CONDA, ids=lambda path: path.name)
-def test_conda_versions_are_those_of_the_lock(path, pinned):
-    versions = conda_versions(path)
-    assert versions.pop("torch") == pinned["torch"].removesuffix("+cpu")
-    assert versions.items() <= pinned.items()
-    on_python = [line for line in conda_part(path, "conda") if isinstance(line, str)]
-    assert [line.partition("=")[0] for line in on_python] == ["python", "pip", "connection_pool"]
+def test_conda_versions_are_those_of_the_lock(pinned):
+    for path in CONDA:
+        versions = conda_versions(path)
+        assert versions.pop("torch") == pinned["torch"].removesuffix("+cpu")
+        assert versions.items() <= pinned.items()
+        names = [line for line in conda_part(path, "conda") if isinstance(line, str)]
+        assert [line.partition("=")[0] for line in names] == ["python", "pip", "connection_pool"]
 
 
 def test_the_core_environment_names_what_runs_and_why():
@@ -155,34 +150,28 @@ def options(path):
 
 
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
-@pytest.mark.parametrize(
-    "environment",
-    [{}, {"NOREGRET_IMAGE": "here/noregret", "NOREGRET_STORAGE": "s3://b", "SBATCH_ACCOUNT": "a"}],
-)
-def test_a_profile_consists_of_options_that_snakemake_knows(path, environment, monkeypatch):
-    for name in ("NOREGRET_IMAGE", "NOREGRET_STORAGE", *SBATCH):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    found, parser = options(path), get_argument_parser()
-    executor = found.get("executor", ["local"])[0]
-    if (
-        executor not in ExecutorPluginRegistry().plugins
-    ):  # Snakemake knows its options only where it is installed
-        found = {
-            key: words
-            for key, words in found.items()
-            if key != "executor" and not key.startswith(f"{executor}-")
-        }
+def test_a_profile_consists_of_options_that_snakemake_knows(path, monkeypatch):
+    parser = get_argument_parser()
     known = {option for action in parser._actions for option in action.option_strings}
-    assert {f"--{key}" for key in found} <= known
-    words = [
-        word
-        for key, value in found.items()
-        for word in (f"--{key}", *(map(str, value) if value != ["True"] else ()))
-    ]
-    chosen = parser.parse_args(words)
-    assert (chosen.scheduler, chosen.rerun_incomplete, chosen.keep_going) == ("greedy", True, True)
+    told = {"NOREGRET_IMAGE": "here/noregret", "NOREGRET_STORAGE": "s3://b", "SBATCH_ACCOUNT": "a"}
+    for name in (*told, *SBATCH):
+        monkeypatch.delenv(name, raising=False)
+    for environment in ({}, told):
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        found = options(path)
+        (executor,) = found.get("executor", ["local"])
+        if executor not in ExecutorPluginRegistry().plugins:  # its options are then unknown
+            own = {key for key in found if key.startswith(f"{executor}-")} | {"executor"}
+            found = {key: words for key, words in found.items() if key not in own}
+        assert {f"--{key}" for key in found} <= known
+        words = [
+            word
+            for key, value in found.items()
+            for word in (f"--{key}", *(map(str, value) if value != ["True"] else ()))
+        ]
+        chosen = parser.parse_args(words)
+        assert chosen.scheduler == "greedy" and chosen.rerun_incomplete and chosen.keep_going
 
 
 def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypatch):
@@ -271,70 +260,37 @@ def test_the_configuration_that_is_read_is_the_one_that_is_described():
     assert set(example) <= read
 
 
-@pytest.fixture(scope="module")
-def elsewhere(tmp_path_factory):
-    """A directory with nothing but a deployment of a small copy of this repository, as
-    config/README.md says.
+@pytest.mark.slow
+def test_the_workflow_can_be_imported_from_elsewhere_although_a_folder_has_its_name(tmp_path):
+    """As config/README.md says, into a directory with nothing else; jobs import the package of the
+    clone.
     """
-    copy = checkout.make(tmp_path_factory.mktemp("deployed"))
-    place = copy.parent / "elsewhere"
-    snakefile = re.findall(
-        r"^```\n(configfile.*?)^```",
-        (ROOT / "config" / "README.md").read_text(),
-        re.MULTILINE | re.DOTALL,
-    )
+    copy, place = checkout.make(tmp_path), tmp_path / "elsewhere"
+    with (copy / "workflow" / "__init__.py").open("a") as file:
+        file.write('print("the clone is imported")\n')
+    text = (ROOT / "config" / "README.md").read_text()
+    snakefile, *_ = re.findall(r"^```\n(configfile.*?)^```", text, re.MULTILINE | re.DOTALL)
     for name, text in (
-        ("workflow/Snakefile", snakefile[0].replace("/path/to/noregret", str(copy))),
+        ("workflow/Snakefile", snakefile.replace("/path/to/noregret", str(copy))),
         ("config/config.yaml", "scale: smoke\n"),
+        ("data/manifest.yaml", (copy / "data" / "manifest.yaml").read_text()),
     ):
         (place / name).parent.mkdir(parents=True)
         (place / name).write_text(text)
-    (place / "data").mkdir()
-    (place / "data" / "manifest.yaml").symlink_to(copy / "data" / "manifest.yaml")
-    return copy, place
+    environment = checkout.offline(copy)
+    del environment["PYTHONPATH"]  # nothing but the Snakefile tells where the package lies
+    command = ["snakemake", "--cores", "1", "--scheduler", "greedy"]
 
+    def said(*arguments):
+        done = subprocess.run(
+            [*command, *arguments], cwd=place, env=environment, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
 
-def snakemake(copy, place, *arguments):
-    """`snakemake ARGUMENTS` elsewhere, where nothing but the Snakefile tells where the package
-    lies.
-    """
-    environment = {
-        name: value for name, value in checkout.offline(copy).items() if name != "PYTHONPATH"
-    }
-    command = [
-        str(Path(sys.executable).with_name("snakemake")),
-        "--cores",
-        "1",
-        "--scheduler",
-        "greedy",
-        *arguments,
-    ]
-    done = subprocess.run(
-        command, cwd=place, env=environment, capture_output=True, text=True, check=False
-    )
-    return done.returncode, done.stdout + done.stderr
-
-
-@pytest.mark.slow
-def test_the_workflow_can_be_imported_from_elsewhere(elsewhere):
-    code, said = snakemake(*elsewhere, "--dry-run", "--quiet", "host", "rules")
-    assert code == 0, said
-    counts = dict(re.findall(r"^noregret_(\w+) +(\d+)$", said, re.MULTILINE))
+    counts = re.findall(r"^noregret_(\w+) +\d+$", said("-n", "--quiet", "host", "rules"), re.M)
     made = {"fetch_or_substitute", "run_seeds_0_1", "figure", "verdicts", "everything"}
     assert made <= set(counts)
-
-
-@pytest.mark.slow
-def test_its_jobs_import_the_package_of_the_clone_although_a_folder_has_its_name(elsewhere):
-    copy, place = elsewhere
-    with (copy / "workflow" / "__init__.py").open("a") as file:
-        file.write('print("the clone is imported")\n')
-    wanted = "data/prepared/or-substitute/abalone.parquet"
-    code, said = snakemake(copy, place, wanted)
-    assert code == 0, said
-    assert (place / wanted).stat().st_size > 0
-    assert (place / "workflow").is_dir()
-    assert (
-        "the clone is imported"
-        in (place / "logs" / "fetch" / "abalone-or-substitute.log").read_text()
-    )
+    said("data/prepared/or-substitute/abalone.parquet")
+    log = place / "logs" / "fetch" / "abalone-or-substitute.log"
+    assert "the clone is imported" in log.read_text()

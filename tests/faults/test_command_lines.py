@@ -65,9 +65,8 @@ def test_make_refuses_what_it_does_not_know_and_names_the_nearest():
         (["figures", "SEED=3"], "make figures reads no SEED; did you mean SEEDS?"),
         (["figures", "scale=smoke"], "make figures reads no scale; did you mean SCALE?"),
         (["report", "SCAL=smoke"], "make report reads no SCAL; did you mean SCALE?"),
-        (["archive", "N=3"], "make archive reads no N."),
-        (["unpack"], "make unpack: expected ARCHIVE=FILE, a zip that make archive wrote, got none"),
-        (["unpack", "archive=x"], "make unpack reads no archive; did you mean ARCHIVE?"),
+        (["crate", "N=3"], "make crate reads no N."),
+        (["verify", "seed=1"], "make verify reads no seed; did you mean SEED?"),
         (["figures", "CORES=0"], 'CORES: expected a positive whole number, got "0"'),
         (["test", "CORES=x"], 'CORES: expected a positive whole number, got "x"'),
         (["status", "CORES="], 'CORES: expected a positive whole number, got ""'),
@@ -103,13 +102,11 @@ def test_make_hands_on_what_it_was_given():
         (["status", "FRESH=1"], "--fresh"),
         (["verify", "SEED=3", "MINUTES=5"], "--minutes 5 --seed 3"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
-        (["carry", "MOST=60", "PAPERS=bkb", "CORES=3"], "--most 60 --cores 3"),
+        (["carry", "SEED=6", "PAPERS=bkb", "CORES=3"], "--seed 6 --cores 3"),
         (["compare", "METHOD=x", "FIGURE=a/b", "CORES=3"], 'workflow.compare "x" "a/b"  --cores 3'),
         (["compare", "METHOD=x", "FIGURE=a/b", "PARAMETERS=c d"], '--parameters "c d"'),
-        (["archive"], "-m workflow.archive"),
         (["publish", "PAPERS=bkb", "FROM=a b"], '--from "a b"'),
         (["publish", "SCALE=smoke"], "-m workflow.publish  --scale smoke"),
-        (["unpack", "ARCHIVE=a b.zip"], '-m workflow.archive --unpack "a b.zip"'),
     ]:
         made = make(*arguments)
         assert made.returncode == 0, made.stderr

@@ -8,7 +8,6 @@ import hashlib
 import io
 import pickle
 import re
-import stat
 import tarfile
 import zipfile
 from pathlib import Path
@@ -22,8 +21,6 @@ from workflow.data import download, fetch, raw_file
 from workflow.data.manifest import File
 from workflow.data.places import DataUnavailable
 from workflow.data.raw_file import Rejected
-from workflow.operate import archive
-from workflow.operate.archive import BadArchive
 from workflow.run import job
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -237,41 +234,6 @@ def test_a_run_is_named_never_a_path(tmp_path, monkeypatch, capsys):
 
 
 PLACE = "results/paper/toy/p/A/0.parquet"
-
-
-def named(kind):
-    info = zipfile.ZipInfo(PLACE)
-    info.external_attr = (kind | 0o644) << 16
-    return info
-
-
-def test_an_archive_of_records_holds_records_alone(tmp_path):
-    """Beside what test_archive.py refuses; a checkpoint, above all,
-    never comes out of an archive.
-    """
-    for member in [
-        "results/paper/toy/p/A/0.parquet\n",
-        "results/paper/toy/p/A\n/0.parquet",
-        "results/paper/toy/p/../0.parquet",
-        "results//toy/p/A/0.parquet",
-        "results/paper/toy/p/A/x/0.parquet",
-        "results/paper/toy/p/A/-1.parquet",
-        "results/paper/toy/p/A/\u0661.parquet",
-        "results/paper/toy/p/A/0.checkpoint",
-        "results/paper/toy/p/A/0.running",
-        "data/prepared/abalone.parquet",
-        "workflow/run/make.py",
-        "~/0.parquet",
-        named(stat.S_IFIFO),
-        named(stat.S_IFCHR),
-        named(stat.S_IFSOCK),
-        named(stat.S_IFDIR),
-    ]:
-        with zipfile.ZipFile(tmp_path / "forged.zip", "w") as made:
-            made.writestr(member, b"x")
-        with pytest.raises(BadArchive, match="get the archive again"):
-            archive.unpack(tmp_path / "forged.zip", tmp_path / "target")
-        assert [path.name for path in tmp_path.iterdir()] == ["forged.zip"]
 
 
 class Trap:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from pathlib import Path
 
 import pytest
@@ -76,6 +77,22 @@ def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(emp
             (empty / "fault").unlink()
             output, _ = again.communicate(timeout=600)
     assert again.returncode == 0, output
+    is_as_if_nothing_had_happened(empty, expected, kept)
+
+
+@pytest.mark.parametrize("sent", [signal.SIGSTOP, signal.SIGTSTP], ids=["stop", "ctrl-z"])
+def test_a_run_that_is_suspended_for_a_while_differs_in_nothing(empty, expected, sent):
+    hold(empty)
+    with steep.started(empty, *steep.command()) as workflow:
+        steep.until(lambda: in_the_second_seed(empty))
+        kept = steep.inodes(empty)
+        (runner,) = steep.runners(empty)
+        os.kill(runner, sent)
+        (empty / "fault").unlink()
+        time.sleep(2)
+        os.kill(runner, signal.SIGCONT)
+        output, _ = workflow.communicate(timeout=600)
+    assert workflow.returncode == 0, output
     is_as_if_nothing_had_happened(empty, expected, kept)
 
 

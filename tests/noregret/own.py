@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import noregret
 from noregret.catalogue import ARMS, METHODS
@@ -83,6 +84,15 @@ def played(optimizer, name, steps, *, of=shown):
     return np.array(asked)
 
 
+DEAR = ("logei", "optuna-gp", "saasbo")  # a step of theirs takes a second or more
 NAMES = [one.name for one in METHODS]
 ON_BOXES = [name for name in NAMES if not over_arms(name)]
 OVER_ARMS = [name for name in NAMES if over_arms(name)]
+
+
+def each(names):
+    """A test for each method of the list, a slow one for those that are dear."""
+    slow = dict.fromkeys(DEAR, pytest.mark.slow)
+    return pytest.mark.parametrize(
+        "name", [pytest.param(name, marks=slow.get(name, ())) for name in names]
+    )

@@ -22,6 +22,7 @@ from tests.noregret.own import (
     TABLE,
     VALUES,
     begun,
+    each,
     f,
     g,
     line,
@@ -78,7 +79,7 @@ def reference(name):
     return played(begun(name), name, 6)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_a_seed_decides_what_is_asked_and_minimising_is_maximising_what_is_minus(name):
     def minus(name, x):
         y, limits = shown(name, x)
@@ -95,7 +96,7 @@ def test_a_seed_decides_what_is_asked_and_minimising_is_maximising_what_is_minus
         assert first.shape == (6,) and ((first >= 0) & (first < len(TABLE))).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_a_history_told_at_once_or_point_by_point_is_the_same(name):
     rows = np.arange(8) * 7
     x = rows if over_arms(name) else np.random.default_rng(1).random((8, 2)) * 8 + [-5, 0]
@@ -109,26 +110,7 @@ def test_a_history_told_at_once_or_point_by_point_is_the_same(name):
     assert_array_equal(played(together, name, 1), played(apart, name, 1))
 
 
-@pytest.mark.parametrize("name", ["gp-ei", "lcbo", "cma-es"])
-def test_rounded_points_told_at_once_or_one_by_one_are_the_same(name):
-    together, apart = begun(name), begun(name)
-    for optimizer in (together, apart):
-        played(optimizer, name, 6)
-    asked = together.ask(3)
-    assert_array_equal(apart.ask(3), asked)
-    x = np.round(asked, 2)
-    shows = [shown(name, row) for row in x]
-    limits = [limit for _, limit in shows] if line(name).constrained else None
-    together.tell(x, [y for y, _ in shows], limits)
-    for row, (y, limit) in zip(x, shows, strict=True):
-        apart.tell(row, y, limit)
-    for optimizer in (together, apart):
-        assert len(optimizer.pending) == 0
-        assert_array_equal(optimizer.history.x[-3:], x)
-    assert_array_equal(together.ask(2), apart.ask(2))
-
-
-@pytest.mark.parametrize("name", ON_BOXES)
+@each(ON_BOXES)
 def test_who_rounds_what_is_asked_leaves_nothing_pending(name):
     """A method that has to recognise its points goes on as without the rounding; the model of any
     other one has the points that were told.
@@ -148,7 +130,7 @@ def test_who_rounds_what_is_asked_leaves_nothing_pending(name):
         assert_allclose(rounded._taught().x, (rounded.history.x - low) / (high - low), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name not in RANDOM])
+@each(name for name in NAMES if name not in RANDOM)
 def test_values_matter_and_their_sense(name):
     low, high = begun(name), begun(name, minimize=False)
     for optimizer in (low, high):
@@ -157,7 +139,7 @@ def test_values_matter_and_their_sense(name):
     assert not np.array_equal(low.ask(count), high.ask(count))
 
 
-@pytest.mark.parametrize("name", ON_BOXES)
+@each(ON_BOXES)
 def test_other_units_change_nothing(name):
     def of(name, x):
         return shown(name, np.round(x, 6))  # the same values, though points differ by rounding
@@ -235,7 +217,7 @@ def test_what_is_best_is_feasible():
     assert not infeasible.best().feasible
 
 
-@pytest.mark.parametrize("name", [one.name for one in METHODS if one.constrained])
+@each(one.name for one in METHODS if one.constrained)
 def test_the_sign_of_a_constraint_matters(name):
     def turned(name, x):
         return f(x), [-value for value in g(x)]

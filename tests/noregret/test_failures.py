@@ -5,9 +5,18 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import noregret
-from tests.noregret.own import ON_BOXES, OVER_ARMS, QUICK, TABLE, VALUES, begun, line, played, shown
-
-SLOW = ("saasbo", "ngopt", "optuna-tpe", "logei")
+from tests.noregret.own import (
+    ON_BOXES,
+    OVER_ARMS,
+    QUICK,
+    TABLE,
+    VALUES,
+    begun,
+    each,
+    line,
+    played,
+    shown,
+)
 
 
 def searched(name, **options):
@@ -33,7 +42,7 @@ def searched(name, **options):
     return np.array(tried)
 
 
-@pytest.mark.parametrize("name", [name for name in ON_BOXES if name not in SLOW])
+@each(name for name in ON_BOXES if name != "ngopt")
 def test_no_failed_point_is_asked_for_again(name):
     tried = searched(name)
     failed = tried[:, 0] < 0.4

@@ -88,7 +88,7 @@ import sys
 sys.modules.update(dict.fromkeys(sys.argv[1:]))  # as if they were not installed
 import noregret
 for method in ("gp-ei", "cei", "lcbo", "dumbo", "turbo"):
-    noregret.minimize(sum, [(0, 1)] * 2, method=method, initial=4, evaluations=6)
+    noregret.minimize(sum, [(0, 1)] * 2, method=method, initial=4, evaluations=5)
 found = noregret.minimize(lambda row: row, arms=[[i] for i in range(9)], evaluations=9, n_jobs=2)
 print(found.x, noregret.methods()["bbkb"].name)
 """

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import noregret
 
@@ -33,6 +34,7 @@ def test_the_page_is_short_and_names_every_example():
     assert sorted(linked) == sorted(path.name for path in (DOCS.parent / "examples").glob("*.py"))
 
 
+@pytest.mark.slow
 def test_the_notebook_runs_from_its_first_cell_to_its_last(capsys):
     names = {}
     cells = ["".join(cell["source"]) for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]

@@ -1,5 +1,7 @@
 """Presets are what papers/*.yaml says, but for what depends on one's own problem."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,11 @@ OWN = {  # parameters that do not come from the paper's run alone, by what they 
     "inputs.high": "bounds",
     "surrogate.noise_units": "noise",
 }
+
+
+@cache
+def planned(paper):
+    return expand.load(paper, "paper")
 
 
 def chosen(name, **options):
@@ -34,7 +41,7 @@ def test_a_preset_is_the_papers_own_run(name, preset):
     """The workflow's cell of the same algorithm, problem and reading has the same parameters."""
     one = line(name)
     reading = one.public if preset == PUBLIC else ""
-    plan = expand.load(one.paper, "paper")
+    plan = planned(one.paper)
     curve = one.algorithm + (f"@{reading}" if reading else "")
     if (one.like, curve) not in plan.aliases:  # a reading that is not run on this problem
         problem = next(where for where, what in plan.aliases if what == curve)

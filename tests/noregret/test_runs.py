@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import noregret
 from noregret.catalogue import METHODS
-from tests.noregret.own import BOUNDS, NAMES, OVER_ARMS, TABLE, VALUES, begun, played, shown
+from tests.noregret.own import BOUNDS, NAMES, OVER_ARMS, TABLE, VALUES, begun, each, played, shown
 
 BOX = [(-5, 5), (-5, 5)]
 
@@ -123,23 +123,6 @@ def test_a_failure_in_another_thread_loses_nothing():
         found(executor=3)
 
 
-def test_a_value_whose_conversion_fails_keeps_what_there_is():
-    class Odd:
-        def __float__(self):
-            raise KeyError("device lost")
-
-    def odd_at_four(x):
-        count.append(x)
-        return Odd() if len(count) == 4 else bowl(x)
-
-    count = []
-    with pytest.raises(noregret.EvaluationFailed, match="evaluation 4 of 9") as caught:
-        found(odd_at_four)
-    assert len(caught.value.result.history.y) == 3
-    count.clear()
-    assert len(found(odd_at_four, failures="skip").history.y) == 8
-
-
 def test_an_error_without_words_is_told():
     class Silent(Exception):
         def __str__(self):
@@ -190,7 +173,7 @@ def test_on_a_box_too_and_without_noise_the_best_value_stands():
     assert exact.y == exact.history.y.min() == bowl(exact.x)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_to_recommend_changes_no_later_point(name):
     one, other = begun(name), begun(name)
     for optimizer in (one, other):

@@ -35,7 +35,7 @@ def test_the_lowest_feasible_point_is_found():
         lambda x: (x[0] + x[1], [1.5 - x[0], 0.5 - x[1]]),
         [(0, 4), (0, 4)],
         constraints=2,
-        evaluations=30,
+        evaluations=16,
     )
     assert found.feasible and (found.g <= 0).all() and found.y < 2.4
 

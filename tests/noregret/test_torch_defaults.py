@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_array_equal
 
 from noregret.torch_defaults import torch_defaults
-from tests.noregret.own import ON_BOXES, begun, shown
+from tests.noregret.own import ON_BOXES, begun, each, shown
 
 LEARN = [name for name in ON_BOXES if name not in ("random", "saasbo", "ngopt", "cma-es")]
 
@@ -32,7 +32,7 @@ def double_without_gradients_on_meta():
     torch.set_default_dtype(torch.float32)
 
 
-@pytest.mark.parametrize("name", LEARN)
+@each(LEARN)
 def test_no_method_sees_the_state_of_a_program(name):
     expected = asked(name, contextlib.nullcontext)
     for around in (torch.inference_mode, double_without_gradients_on_meta):

@@ -19,6 +19,7 @@ from algorithms.parts.numerics.transforms import Units
 from algorithms.parts.processes.fitting import Fitted
 from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import Model
+from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
 
 Array = NDArray[np.float64]
 ORACLES = Path(__file__).parent / "oracles"
@@ -196,3 +197,13 @@ def without_noise(model: Model, least: float) -> Model:
     """The model that takes every value at its word: its noise at the least that is allowed."""
     model.likelihood.noise = torch.tensor([least], dtype=torch.float64)
     return model
+
+
+def wrong_sign() -> Acquisition:
+    """Improvement of what is smaller."""
+
+    def with_slopes(mean, variance, best):
+        value, over_mean, over_variance = log_ei_with_slopes(-mean, variance, -best)
+        return value, -over_mean, over_variance
+
+    return Acquisition(lambda mean, variance, best: log_ei(-mean, variance, -best), with_slopes)

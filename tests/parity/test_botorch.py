@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose
 from algorithms.api import Observation
 from algorithms.parts.processes.gp import log_evidence
 from algorithms.parts.processes.kernels import gamma_priors
-from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
 from tests.parity import gp_cases
 from tests.parity.divergence import assert_parts_at, assert_same_run
 from tests.parity.gp_cases import CASES, RUN
@@ -112,17 +111,9 @@ def test_a_run_takes_botorchs_queries(acquisition, monkeypatch):
 
 
 def wrong_sign(monkeypatch):
-    """Improvement of what is smaller."""
     case = CASES[RUN]
     optimizer = gp_cases.learns(method(case, "ei"), known(case))
-
-    def with_slopes(mean, variance, best):
-        value, over_mean, over_variance = log_ei_with_slopes(-mean, variance, -best)
-        return value, -over_mean, over_variance
-
-    optimizer.acquisition = Acquisition(
-        lambda mean, variance, best: log_ei(-mean, variance, -best), with_slopes
-    )
+    optimizer.acquisition = gp_cases.wrong_sign()
     return gp_cases.run(case, optimizer, monkeypatch)
 
 

@@ -20,7 +20,7 @@ import algorithms
 from algorithms.api import Box, Observation
 from algorithms.lcbo import LCBO
 from tests.algorithms.grouped import changed
-from tests.parity.divergence import assert_same_run, first_divergence
+from tests.parity.divergence import first_divergence
 from workflow.plan.expand import load
 
 ORACLE = Path(__file__).parent / "oracles" / "lcbo-synthetic-25.npz"
@@ -104,8 +104,8 @@ def test_it_starts_at_the_best_feasible_point_of_the_design() -> None:
 
 
 def test_the_first_iterates_are_where_the_authors_are() -> None:
-    """The objective at the first three: theirs lies among those of twenty runs."""
-    ends = [-true(played(begun(seed), seed, DESIGN + 3 * BATCH))[:, 0] for seed in range(100, 120)]
+    """The objective at the first three: theirs lies among those of fifteen runs."""
+    ends = [-true(played(begun(seed), seed, DESIGN + 3 * BATCH))[:, 0] for seed in range(100, 115)]
     theirs = oracle()["iterates_f"][:3]
     assert (np.min(ends, axis=0) <= theirs).all() and (theirs <= np.max(ends, axis=0)).all()
     assert np.ptp(ends, axis=0)[0] < 0.2  # and no run of ours is far from it
@@ -125,10 +125,6 @@ def test_the_noise_of_all_methods_is_that_of_the_observations() -> None:
         assert entry["surrogate"]["noise_units"] == "observed"
 
 
-def test_the_same_draws_are_the_same_run() -> None:
-    assert_same_run(mutant(100, DESIGN + BATCH, {}), mutant(100, DESIGN + BATCH, {}))
-
-
 # (what is wrong, the first evaluation, 0-based, that differs from the run without the mistake)
 MUTANTS = {
     "noise dropped": ({"noise": 1e-9}, DESIGN + 2),
@@ -146,11 +142,17 @@ MUTANTS = {
 }
 
 
+@cache
+def unmutated() -> Array:
+    """The queries of the run without a mistake, up to the evaluation that the last one changes."""
+    return mutant(100, 1 + max(evaluation for _, evaluation in MUTANTS.values()), {})
+
+
 @pytest.mark.parametrize("name", MUTANTS)
 def test_a_mistake_is_seen_at_once(name: str) -> None:
     changes, evaluation = MUTANTS[name]
-    expected = mutant(100, DESIGN + 5 * BATCH, {})
-    parting = first_divergence(expected, mutant(100, DESIGN + 5 * BATCH, changes), tolerance=1e-9)
+    got = mutant(100, evaluation + 1, changes)
+    parting = first_divergence(unmutated()[: evaluation + 1], got, tolerance=1e-9)
     assert parting is not None
     assert parting.evaluation == evaluation, str(parting)
 

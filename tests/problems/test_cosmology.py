@@ -11,11 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import hyp2f1
 
-from algorithms.random_search import RandomSearch
 from problems import cosmology, load
-from workflow.measure import metrics
-from workflow.run import loop
-from workflow.trace.record import Record
 
 OPTIONS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth", "noise": 0.0}
 FIDUCIAL = cosmology.Constants(
@@ -53,14 +49,6 @@ def camb():
 @pytest.mark.parametrize(("b", "value"), [(1, -21.994515953), (2, -0.84969)])
 def test_five_numbers_that_were_computed_elsewhere(b, value):
     assert_allclose(cosmology.five_numbers(V * [1, 1, 1, b, 1]), value, rtol=0, atol=5e-6)
-
-
-def test_five_numbers_by_hand():
-    d = np.array([2.0, -30.0, 0.01, 0.2, -0.1])
-    M = cosmology.PRECISION
-    expected = sum(-0.5 * d[i] * M[i, j] * d[j] for i in range(5) for j in range(5))
-    assert_allclose(cosmology.five_numbers(cosmology.MEASURED + d), expected, rtol=1e-12)
-    assert cosmology.five_numbers(cosmology.MEASURED) == 0
 
 
 def test_the_precision_is_that_of_errors_of_the_measured_size():
@@ -166,44 +154,6 @@ def test_a_universe_that_turns_round_is_inconsistent():
         cosmology.by_growth(replace(FIDUCIAL, omega_k=-4.0))
 
 
-def test_nothing_in_the_box_lacks_cold_matter():
-    least = cosmology.BOX["omega_m"][0] - cosmology.BOX["omega_b"][1]
-    assert least * cosmology.BOX["h0"][0] ** 2 > cosmology.BOX["mnu"][1] / cosmology.NEUTRINO
-
-
-def test_failures_are_counted_in_the_columns_and_no_metric_minds(monkeypatch):
-    """Random search, which heeds constraints, on a box whose lower half of omega_m holds less than
-    the baryons.
-    """
-    monkeypatch.setitem(cosmology.BOX, "omega_b", (0.45, 0.55))
-    found = problem()
-    optimizer = RandomSearch(found.domain, rng(3))
-    query = rng(4).random((2, 9))
-    progress = loop.started(
-        optimizer, query, loop.evaluate(found, query, rng, first=0), counted=True
-    )
-    while progress.rows < 40:
-        loop.step(found, progress, budget=40, room=1, noise=rng)
-    columns = progress.columns()
-    failed = columns["true_g"][:, 0] > 0
-    assert 5 < failed.sum() < 35
-    assert_array_equal(columns["g"], columns["true_g"])
-    assert_array_equal(columns["true"][failed], np.full(failed.sum(), -60.0))
-    record = Record({"best": columns["true"].max()}, columns)
-    assert_allclose(
-        metrics.simple_regret(record),
-        columns["true"].max() - np.maximum.accumulate(columns["true"]),
-    )
-    assert_allclose(
-        metrics.cumulative_regret(record)[-1], (columns["true"].max() - columns["true"]).sum()
-    )
-    assert_allclose(metrics.last_objective(record), -columns["true"])
-    assert metrics.best_feasible(record)[-1] == -columns["true"][~failed].max()
-    assert metrics.feasible_evaluations(record)[-1] == (~failed[2:]).sum()
-    assert failed.sum() == (~metrics.feasible(record)).sum()
-    assert found.evaluate(optimizer.recommend(), rng()).true.g[0, 0] == -1
-
-
 # the stand-in
 
 
@@ -227,13 +177,6 @@ def test_growth_of_a_flat_universe_by_its_closed_form():
             1 / 3, 1, 11 / 6, x
         )
         assert_allclose([D, f], [growing, rate], rtol=2e-3)
-
-
-def test_a_finer_grid_grows_the_same(monkeypatch):
-    constants = replace(FIDUCIAL, w=-2.0, omega_k=0.1)
-    coarse = cosmology.growth(constants)
-    monkeypatch.setattr(cosmology, "STEPS", 2000)
-    assert_allclose(cosmology.growth(constants), coarse, rtol=3e-6)
 
 
 @pytest.mark.parametrize(("omega_k", "w"), [(0.0, -1.0), (0.1, -0.33), (-0.1, -2.0), (1e-9, -1.0)])

@@ -7,7 +7,6 @@ import json
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.stats import norm
 from sklearn.gaussian_process.kernels import RBF
 
 from problems import gp_samples, load
@@ -61,17 +60,6 @@ def test_the_covariance_over_many_draws_is_the_kernel():
     assert_allclose(across, 0, atol=4 / np.sqrt(4000))  # functions of one instance are independent
 
 
-def test_2000_features_are_nearly_gaussian():
-    """Given its features a function is Gaussian: their inner products are the kernel up to
-    1/sqrt(2000).
-    """
-    X, found = rng(3).random((6, 25)), functions(4, d=25, features=2000)
-    scale = problem(4, d=25, features=2000).reveals["kernels"][0]["lengthscale"][0]
-    features = np.sqrt(2 / 2000) * np.cos(X @ found.frequencies[0].T + found.phases[0])
-    assert_allclose(features @ features.T, RBF(scale)(X), atol=0.1)
-    assert_allclose(found.values(X)[:, 0], features @ found.weights[0], rtol=1e-12)
-
-
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])
 def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
     """The quadratic form of y, g_1, g_2 in the inverse of the revealed kernel is n on average; with
@@ -113,12 +101,6 @@ def test_the_published_ranges_of_length_scales(rule, d, low, high):
     assert drawn.mean() == pytest.approx((low + high) / 2, abs=0.02)  # uniform in between
 
 
-def test_the_scale_of_gibo_at_its_own_base():
-    """At d = 2 it is 0.1; half the length-scale lies within 30 % of it."""
-    drawn = gp_samples.draw_lengthscales(rng(6), "gibo", 5000, 2)
-    assert_allclose([drawn.min(), drawn.max()], [0.14, 0.26], atol=1e-3)
-
-
 def test_an_instance_is_drawn_once_and_for_all():
     X = rng(7).random((5, 3))
     one, same, other = problem(0), problem(0), problem(1)
@@ -151,19 +133,6 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
     assert reveals_of("gp_samples.within_model") == {"kernels", "functions", "offset"}
 
 
-def test_about_a_tenth_of_a_cube_is_feasible():
-    """Two independent standard normals below -1/2, on average over instances."""
-    shares = []
-    for seed in range(300):
-        g = (
-            problem(seed, d=4, lengthscales="gibo")
-            .evaluate(rng(seed + 1).random((60, 4)), rng())
-            .true.g
-        )
-        shares.append((g <= 0).all(axis=1).mean())
-    assert abs(np.mean(shares) - norm.cdf(-0.5) ** 2) < 4 * np.std(shares) / np.sqrt(300)
-
-
 # values, derivatives, noise
 
 
@@ -191,7 +160,7 @@ def test_gradients_are_difference_quotients(rule):
 # optima
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_best_feasible_point_is_that_of_a_grid(seed):
     """d = 2, length-scales of about 0.4: 401 x 401 points, none of which may be better by more than
     the margin explains.
@@ -205,23 +174,6 @@ def test_the_best_feasible_point_is_that_of_a_grid(seed):
     assert_allclose(reached[0], y, rtol=1e-12)
     assert (reached[1:] <= 0).all() and (x >= 0).all() and (x <= 1).all()
     assert grid[feasible, 0].max() - 2e-4 < y < grid[feasible, 0].max() + 0.05
-
-
-@pytest.mark.parametrize("d", [25, 100])
-def test_in_high_dimensions_it_beats_random_points_by_far_and_cannot_be_climbed(d):
-    found = functions(1, d=d, features=2000)
-    y, x = best(found)
-    X = np.vstack(
-        [rng(12).random((3000, d)), np.clip(x + 0.01 * rng(13).standard_normal((3000, d)), 0, 1)]
-    )
-    seen = gp_samples.shown(found.values(X), 0.5)
-    feasible = (seen[:, 1:] <= 0).all(axis=1)
-    assert seen[feasible, 0].max() < y
-    # standard deviations of the prior
-    assert seen[:3000][feasible[:3000], 0].max(initial=-np.inf) < y - 2
-    again = best(found)
-    assert again[0] == y
-    assert_array_equal(again[1], x)
 
 
 def test_without_constraints_it_is_a_plain_maximum():

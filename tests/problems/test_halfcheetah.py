@@ -100,8 +100,8 @@ def test_mujoco_alone_gives_the_same_bits(env, normalisation):
         assert_array_equal(found, [[velocity / 1000, energy]])
 
 
-@pytest.mark.parametrize("seed", [0, 100, 300, 2**31])
-@pytest.mark.parametrize("spread", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("seed", [0, 2**31])
+@pytest.mark.parametrize("spread", [0.1, 1.0])
 def test_steps_without_wrappers_have_the_bits_of_gymnasium(env, normalisation, seed, spread):
     """Observations, velocities and what an episode adds up to, from policies that hardly move to
     those that do so most; the wrapped environment keeps a state of its own.
@@ -167,19 +167,6 @@ def test_a_policy_that_does_nothing_spends_nothing(alone):
     true = alone.evaluate(np.full((1, 102), 0.5), rng()).true
     assert_array_equal(true.g, [[-1.0]])
     assert abs(true.y[0]) < 0.05
-
-
-def test_policies_differ_and_some_spend_too_much(alone):
-    true = alone.evaluate((rng(6).random((8, 102)) < 0.5).astype(float), rng()).true
-    assert np.ptp(true.y) > 0.1
-    assert -1 < true.g.min() < 0 < true.g.max() <= 3
-
-
-def test_the_order_of_evaluations_does_not_matter(alone):
-    x = np.vstack([moving(), rng(7).random(102)])
-    first, back = alone.evaluate(x, rng()).true, alone.evaluate(x[::-1], rng()).true
-    assert_array_equal(first.y, back.y[::-1])
-    assert_array_equal(first.g, back.g[::-1])
 
 
 def test_another_process_finds_the_same_bits(alone):

@@ -5,7 +5,7 @@ is refused.
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import integrate, optimize
+from scipy import optimize
 
 from problems import load, synthetic
 
@@ -68,18 +68,6 @@ def test_nothing_is_better(name, d):
     assert -climbed.fun <= found.best + 1e-9
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_the_gradient_vanishes_at_the_optimum(name):
-    found, step = problem(name), 1e-5
-    # f1's optimum is a corner, on a plateau
-    inward = found.best_at[0] - step * (found.best_at[0] == 1)
-    gradient = [
-        np.diff(values(found, np.array([inward - step * e, inward + step * e])))[0] / (2 * step)
-        for e in np.eye(20)
-    ]
-    assert_allclose(gradient, 0, atol=1e-4)  # a difference of values near 800, over 2e-5
-
-
 def test_the_valley_is_a_root_of_the_derivative():
     root = optimize.brentq(lambda x: 4 * x**3 - 32 * x + 5, -3, -2, xtol=1e-15)
     assert_allclose(synthetic.VALLEY, root, rtol=1e-15)
@@ -104,31 +92,6 @@ def test_values_by_hand():
     assert_allclose(values(problem("styblinski_tang"), at(x)), [34], rtol=1e-12)
     x[:2] = 0.5, 2  # 10 (cos(pi) - 1) - 1/4 and -4
     assert_allclose(values(problem("rastrigin"), at(x)), [-24.25], rtol=1e-12)
-
-
-def test_the_means_over_the_box_are_those_of_the_integrals():
-    """250/3 and -200 - 500/3 by hand; f1's sum is nearly normal with variance 20 * 100/12. Errors:
-    4.5 standard ones.
-    """
-    query = rng(3).random((40000, 20))
-    normal = np.sqrt(20 * 100 / 12)
-    f1, _ = integrate.quad(
-        lambda s: (
-            (25 / (1 + np.exp(-s - 1)) + 1)
-            * np.exp(-((s / normal) ** 2) / 2)
-            / (normal * np.sqrt(2 * np.pi))
-        ),
-        -99,
-        99,
-    )
-    assert_allclose(f1, 14.24, atol=0.05)
-    for name, mean in (
-        ("unit_network", f1),
-        ("styblinski_tang", 250 / 3),
-        ("rastrigin", -200 - 500 / 3),
-    ):
-        seen = values(problem(name), query)
-        assert abs(seen.mean() - mean) < 4.5 * seen.std() / 200
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -45,16 +45,6 @@ def test_the_table_has_what_is_published_of_the_network():
             assert math.dist(TWELVE.nodes[i], user) <= topologies.RADIUS + 0.1
 
 
-def test_users_are_uniform_over_discs_and_nodes_over_squares():
-    drawn = [draw(np.random.default_rng(seed)) for seed in range(150)]
-    own = np.concatenate([found.distances[found.owners, np.arange(36)] for found in drawn])
-    # a quarter of the area
-    assert abs(np.mean(own < topologies.RADIUS / 2) - 1 / 4) < 4 * np.sqrt(3 / 16 / len(own))
-    grid = np.array([(80 * (i % 4), 80 * (i // 4)) for i in range(12)])
-    away = np.stack([found.node_places - grid for found in drawn])
-    assert abs(away).max() <= 20.05 and abs(away).mean() == pytest.approx(10, abs=0.4)
-
-
 @pytest.mark.parametrize(
     ("change", "why"),
     [

@@ -2,7 +2,6 @@
 that do not fit.
 """
 
-import itertools
 import json
 import os
 import warnings
@@ -150,20 +149,6 @@ def test_categories_have_equal_bins_and_ranges_are_linear(name):
             assert type(middle) is type(value)
 
 
-def test_the_papers_example_of_a_border():
-    """[0, 5) is True and [5, 10] is False, on [0, 10]."""
-    bootstrap = tuning.RANDOM_FOREST["bootstrap"]
-    assert [bootstrap.at(x / 10) for x in (0.0, 4.999999, 5.0, 10.0)] == [True, True, False, False]
-    criterion = tuning.RANDOM_FOREST["criterion"]
-    assert [criterion.at(x) for x in (0.3333, 1 / 3, 0.6666, 2 / 3, 1.0)] == [
-        "gini",
-        "entropy",
-        "entropy",
-        "log_loss",
-        "log_loss",
-    ]
-
-
 def test_what_scikit_learn_refuses_is_never_reached():
     """The open ends of shares, rates and moments, as close as a query can come."""
     for space in SPACES.values():
@@ -259,17 +244,6 @@ def test_no_setting_fails_or_warns(tmp_path, name):
     corners = draw.integers(0, 2, (24, found.domain.d)).astype(float)
     corners[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
     check_corners(found, np.vstack([corners, np.zeros(found.domain.d), np.ones(found.domain.d)]))
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_corner_fails_or_warns(tmp_path, name):
-    found = problem(name, prepared(tmp_path, classes(rows=30)))
-    corners = np.array(
-        list(itertools.product(*[[0.0] if key in SLOW else [0.0, 1.0] for key in SPACES[name]]))
-    )
-    assert len(corners) == 2 ** (found.domain.d - 1)
-    check_corners(found, corners)
 
 
 def check_corners(found, corners):

@@ -4,14 +4,20 @@ would.
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["snakemake.cli"])
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(["snakemake.cli"])
 MINI = """
 paper: {key: mini, title: A tiny paper, venue: nowhere}
 scales: {smoke: {seeds: 2, budget: 30}, short: {seeds: 2, budget: 60}, paper: {}}
@@ -51,6 +57,12 @@ def make(folder: Path) -> Path:
     return copy
 
 
+def another(copy: Path, folder: Path) -> Path:
+    """The same checkout once more, with what was made in it, time stamps and hard links kept."""
+    subprocess.run(["cp", "--archive", str(copy), str(folder / "checkout")], check=True)
+    return folder / "checkout"
+
+
 def offline(copy: Path) -> dict[str, str]:
     """An environment in which every download fails at once and the copy's packages come first."""
     dead = "http://127.0.0.1:9"
@@ -83,6 +95,27 @@ def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 def snakemake(
     copy: Path, *arguments: str, cores: int = 2, scale: str = "smoke", config: Sequence[str] = ()
 ) -> subprocess.CompletedProcess[str]:
-    """`snakemake ARGUMENTS` in the copy."""
-    chosen = ["--config", f"scale={scale}", *config]
-    return run(copy, "snakemake", "--cores", str(cores), *arguments, *chosen)
+    """`snakemake ARGUMENTS` in the copy, in a process forked from one that has loaded Snakemake's
+    libraries: starting it takes longer than what a dry run does.
+    """
+    words = ["--cores", str(cores), *arguments, "--config", f"scale={scale}", *config]
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder, name) for name in ("stdout", "stderr")]
+        process = FORKS.Process(target=_snakemake, args=(copy, offline(copy), words, files))
+        process.start()
+        process.join()
+        said = [path.read_text(encoding="utf-8", errors="replace") for path in files]
+    return subprocess.CompletedProcess(words, process.exitcode, *said)
+
+
+def _snakemake(copy: Path, environment: dict[str, str], words: list[str], said: list[Path]) -> None:
+    for number, path in enumerate(said, 1):
+        os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY), number)
+    os.chdir(copy)
+    os.environ.clear()
+    os.environ.update(environment)
+    sys.path[:] = [str(copy), *(path for path in sys.path if Path(path).resolve() != ROOT)]
+    from snakemake.cli import main
+
+    sys.argv = ["snakemake", *words]
+    main(words)  # exits

@@ -7,6 +7,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.workflow import checkout
 from tests.workflow.repository import Repository
 from workflow.trace import record
@@ -23,6 +25,7 @@ if [ "$(cat "$1/status")" = 0 ]; then echo success; else echo failed; fi
 """
 
 
+@pytest.mark.slow
 def test_every_job_runs_in_a_folder_of_its_own_and_files_come_by_a_storage(tmp_path):
     repository = Repository(tmp_path)
     repository.git("add", ".")
@@ -36,6 +39,7 @@ def test_every_job_runs_in_a_folder_of_its_own_and_files_come_by_a_storage(tmp_p
         *("-m", "snakemake", "--executor", "cluster-generic", "--jobs", "2"),
         *("--cluster-generic-submit-cmd", str(tmp_path / "submit")),
         *("--cluster-generic-status-cmd", str(tmp_path / "status")),
+        *("--seconds-between-status-checks", "1", "--max-jobs-per-timespan", "9/1s"),
         *("--shared-fs-usage", "none", "--job-deploy-sources"),
         *("--default-storage-provider", "fs", "--default-storage-prefix", str(bucket)),
         *("--config", "scale=smoke"),

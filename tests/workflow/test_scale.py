@@ -1,69 +1,171 @@
-"""A paper of ten thousand runs: planning, Snakemake and reports take seconds and a memory that does
-not grow with the runs.
+"""A paper of ten thousand runs: planning and Snakemake take a memory that does not grow with the
+runs, and reports keep little.
 """
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tracemalloc
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 import pytest
+import yaml
 
-from tests.workflow import scale, synthetic
+from tests.workflow import checkout, synthetic
 from workflow.measure import recent
-from workflow.plan import costs, selection
+from workflow.operate.publish import write_measured
+from workflow.plan import costs
+from workflow.plan.costs import Measured
+from workflow.plan.exhibits import LEDGER, lines_of
+from workflow.plan.expand import load
 
-RUNS = 10_000
+RUNS, SEEDS = 10_000, 10
 ROWS = 5000
 MIB = 2**20
+# one row of 45 curves, and of five that no reading or variant reaches, on each problem
+METHODS = [f"method-{number}" for number in range(1, 10)]
+CONTROLS = [f"control-{number}" for number in range(1, 6)]
+TASKS = [f"task-{number}" for number in range(1, RUNS // (50 * SEEDS) + 1)]
 
 
-@pytest.fixture(scope="module")
-def apart(tmp_path_factory):
-    """A checkout in which each run is a job of its own."""
-    return scale.make(tmp_path_factory.mktemp("apart"), RUNS)
+def paper():
+    """The YAML of the paper; of half of its problems the optimum is the best value of all runs."""
+    task = {"is": "synthetic.styblinski_tang", "d": 2, "low": -5, "high": 5, "noise": 0.1}
+    task |= {"budget": 1000, "room": 1, "init": {"design": "uniform", "n": 1}}
+    averages = {"is": "average_of_k.AverageOfK"}
+    panels = [{"problem": task, "title": task} for task in TASKS]
+    best = {"metric": "simple_regret", "curves": METHODS}
+    return {
+        "paper": {"key": "large", "title": "A large paper", "venue": "nowhere"},
+        "scales": {"smoke": {"budget": 30}, "paper": {}},
+        "seeds": SEEDS,
+        "problems": {
+            name: {**task, **({"optimum": "best-seen"} if odd % 2 else {})}
+            for odd, name in enumerate(TASKS)
+        },
+        "algorithms": {
+            name: {**averages, "k": k} for k, name in enumerate([*METHODS, *CONTROLS], 2)
+        },
+        "readings": {
+            name: {
+                "says": f"an average of {k} points",
+                "algorithms": {one: {"k": k} for one in METHODS},
+            }
+            for name, k in (("many", 40), ("more", 50))
+        },
+        "variants": {f"k-{k}": {"k": k} for k in (60, 70)},
+        "runs": [
+            {},
+            {"algorithms": METHODS, "readings": ["many", "more"]},
+            {"algorithms": METHODS, "variants": ["k-60", "k-70"]},
+        ],
+        "figures": [
+            {"id": "best", **best, "controls": CONTROLS[:1], "panels": panels[:6]},
+            *(
+                {"id": f"sum-{number}", **best, "panels": [panel], "reading": "many"}
+                for number, panel in enumerate(panels)
+            ),
+        ],
+        "tables": [
+            {
+                "id": "ends",
+                "kind": "feasible",
+                "problems": TASKS,
+                "curves": METHODS,
+                "readings": ["default", "many", "more"],
+            }
+        ],
+        "ranks": [{"id": "ranks", "title": "Ranks", "problems": TASKS, **best}],
+        "claims": [
+            {
+                "id": f"first-{number}",
+                "where": "nowhere",
+                "says": "the first method is the best",
+                "check": {
+                    "test": "less",
+                    "metric": "simple_regret",
+                    "problems": [task],
+                    "left": METHODS[:1],
+                    "right": METHODS[1:],
+                },
+            }
+            for number, task in enumerate(TASKS)
+        ],
+    }
 
 
-@pytest.fixture(scope="module")
-def together(tmp_path_factory):
-    """A checkout in which short runs share jobs, all of them finished."""
-    copy = scale.make(tmp_path_factory.mktemp("together"), RUNS, seconds=scale.TOGETHER)
-    scale.finish(copy)
+def make(folder, seconds):
+    """A checkout with this paper alone, each run of which costs so many CPU seconds."""
+    copy = checkout.make(folder)
+    (copy / "papers" / "mini.yaml").unlink()
+    entry = paper()
+    (copy / "papers" / "large.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+    lines = [
+        Measured("large", problem, curve, 1000, seconds, seconds, 300)
+        for problem in entry["problems"]
+        for curve in entry["algorithms"]
+    ]
+    write_measured(lines, copy / costs.TABLE)
     return copy
 
 
-def test_the_made_up_paper_has_ten_thousand_runs_in_as_many_jobs_or_in_few(apart, together):
-    one = scale.planned(apart)
+def planned(copy):
+    """The plan by this process's code; from then on runs cost what the table of the copy says."""
+    costs.table.cache_clear()
+    costs.estimate.cache_clear()
+    with patch("workflow.plan.costs.ROOT", copy):
+        plan = load("large", "paper", root=copy)
+        _ = costs.table()
+    return plan
+
+
+def spent(copy, *arguments):
+    """What `python -m ARGUMENTS` prints, and the MiB of its peak."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", *arguments],
+        cwd=copy,
+        env=checkout.offline(copy),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    printed = process.stdout.read()
+    _, status, used = os.wait4(process.pid, 0)
+    assert status == 0, printed
+    return printed, used.ru_maxrss / 1024
+
+
+def finish(copy):
+    """Leave an empty file in the place of each output of the workflow, records first."""
+    plan = planned(copy)
+    drawn = [file for kind, line in lines_of(plan.entry) for file in kind.files(line)]
+    figures = [f"figures/paper/large/{name}" for name in [*LEDGER, *drawn]]
+    for name in [*plan.records(plan.parts), *figures]:
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
+        (copy / name).touch()
+
+
+@pytest.mark.slow
+def test_ten_thousand_runs_are_as_many_jobs_or_few_and_keep_their_limits(tmp_path):
+    (tmp_path / "apart").mkdir()
+    one = planned(make(tmp_path / "apart", seconds=400.0))
     assert sum(len(cell.seeds) for cell in one.cells) == RUNS and not one.together()
-    other = scale.planned(together)
-    assert sum(map(len, other.together().values())) == len(other.cells) == RUNS / scale.SEEDS
+    copy = make(tmp_path, seconds=0.2)
+    other = planned(copy)
+    assert sum(map(len, other.together().values())) == len(other.cells) == RUNS / SEEDS
 
-
-@pytest.mark.slow
-def test_the_rules_find_what_they_ask_for_of_ten_thousand_jobs(apart):
-    """Rules ask for the cell and the cost of every job, and figures for all their records."""
-    plan = scale.planned(apart)
-    for cell in plan.cells:
-        for _ in cell.seeds:
-            part = plan.part(*cell.place)
-            assert part.digest and costs.minutes(part, 1) > 0 and costs.memory_mb(part) > 0
-    for line in plan.entry["figures"]:
-        runs = selection.figure_runs(plan, line["id"])
-        names = {run.name for run in runs}
-        assert len(plan.records(runs)) == scale.SEEDS * len(names)
-
-
-@pytest.mark.slow
-def test_planning_snakemake_and_a_rerun_of_ten_thousand_runs_keep_their_limits(together):
-    plan = scale.spent(together, "workflow.plan", "--scale", "paper")
-    assert re.search(rf"^sum +1000 +{RUNS} ", plan.printed, re.MULTILINE)
-    rerun = scale.snakemake(together)
-    assert "Nothing to be done" in rerun.printed
-    dry = scale.snakemake(together, "-n", "--forceall")
-    assert re.search(r"^total +\d+", dry.printed, re.MULTILINE) and "Traceback" not in dry.printed
-    assert max(plan.mib, dry.mib, rerun.mib) < 1024
+    printed, most = spent(copy, "workflow.plan", "--scale", "paper")
+    assert re.search(rf"^sum +1000 +{RUNS} ", printed, re.MULTILINE) and most < 1024
+    finish(copy)
+    for arguments, said in [((), "Nothing to be done"), (("-n", "--forceall"), r"\ntotal +\d+")]:
+        command = ("snakemake", "--cores", "2", *arguments, "--config", "scale=paper")
+        printed, most = spent(copy, *command)
+        assert re.search(said, printed) and "Traceback" not in printed and most < 1024
 
 
 def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatch):

@@ -26,7 +26,7 @@ import yaml
 
 from workflow.judge import ledger, render
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED
-from workflow.plan import digest, strict_yaml
+from workflow.plan import digest, reader
 from workflow.plan.expand import load
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
@@ -199,7 +199,7 @@ def _target(method: str, root: Path) -> str:
 def _parameters(path: Path) -> dict[str, Any]:
     """The values that a file gives to the parameters of a method. Raises PlanError."""
     try:
-        values, _ = strict_yaml.load(path.read_text(encoding="utf-8"))
+        values, _ = reader.load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise PlanError(f"{path} is no valid YAML: {error}") from None
     except OSError as error:

@@ -139,7 +139,7 @@ def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = RO
         tuple(cells.values()),
         aliases,
         studies,
-        (_elsewhere(name, scale, entry, reached) | absent) - set(aliases),
+        (_elsewhere(scale, entry, reached) | absent) - set(aliases),
         reached,
         uncut=uncut if wanted else {},
         borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
@@ -206,9 +206,7 @@ def _select(
     root: Path,
 ) -> Iterable[Cell]:
     """All cells of one `runs:` line: without `algorithms` those alone that its readings change."""
-    for problem, algorithm, reading, variant in _combinations(
-        document.name, scale, entry, line, reached
-    ):
+    for problem, algorithm, reading, variant in _combinations(scale, entry, line, reached):
         if reading and "algorithms" not in line:
             usual = _cell(document, scale, entry, line, problem, algorithm, DEFAULT, variant, root)
             if _is_unchanged(document.name, entry, usual, reading, root):
@@ -217,27 +215,20 @@ def _select(
 
 
 def _combinations(
-    name: str, scale: str, entry: Mapping, line: Mapping, reached: frozenset[Reach]
+    scale: str, entry: Mapping, line: Mapping, reached: frozenset[Reach]
 ) -> Iterable[tuple[str, str, str, str]]:
     """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale. A line
     that names no algorithms means, under a reading, those whose runs it can change.
     """
     cut = entry["scales"][scale]
-    problems = resolve.chosen(
-        "problem", line.get("problems", list(entry["problems"])), entry["problems"], name
-    )
-    algorithms = resolve.chosen(
-        "algorithm", line.get("algorithms", list(entry["algorithms"])), entry["algorithms"], name
-    )
-    readings = resolve.chosen(
-        "reading", line.get("readings", []), entry.get("readings", {}), name
-    ) or [DEFAULT]
+    problems = line.get("problems", entry["problems"])
+    algorithms = line.get("algorithms", entry["algorithms"])
+    readings = line.get("readings", [DEFAULT])
     variants = line.get("variants", [DEFAULT])
     variants = list(entry.get("variants", {})) if variants == "all" else variants
     variants = [
         v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]
     ]
-    resolve.chosen("variant", [v for v in variants if v], entry.get("variants", {}), name)
     return (
         (problem, algorithm, reading, variant)
         for problem, algorithm, reading, variant in product(
@@ -249,9 +240,7 @@ def _combinations(
     )
 
 
-def _elsewhere(
-    name: str, scale: str, entry: Mapping, reached: frozenset[Reach]
-) -> frozenset[Place]:
+def _elsewhere(scale: str, entry: Mapping, reached: frozenset[Reach]) -> frozenset[Place]:
     """The names of all cells of the other scales, of which nothing is resolved."""
     lines = [
         (other, line)
@@ -263,7 +252,7 @@ def _elsewhere(
         _place(reached, *combination)
         for other, line in lines
         if other != scale
-        for combination in _combinations(name, other, entry, line, reached)
+        for combination in _combinations(other, entry, line, reached)
     )
 
 
@@ -522,9 +511,7 @@ def _study(document: Document, scale: str, number: int, root: Path) -> Study:
     name, entry = document.name, document.entry
     line, cut = entry["studies"][number], entry["scales"][scale]
     where = document.where("studies", number)
-    resolve.chosen("problem", [line["problem"]], entry["problems"], name)
     accepted = resolve.accepted(line["is"], "workflow/studies", where, root)
-    resolve.chosen("scale", line.get("cuts", {}), entry["scales"], name)
     known = parameters.names(accepted)[1]
     chosen = {
         **parameters.flat(line.get("parameters", {}), known),

@@ -6,16 +6,14 @@ made from it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from types import UnionType
 from typing import (
     Annotated,
     Any,
     Literal,
     Self,
     TypeVar,
-    Union,
     get_args,
     get_origin,
     get_type_hints,
@@ -24,7 +22,6 @@ from typing import (
 from annotated_types import MinLen
 from pydantic import (
     BaseModel,
-    Discriminator,
     ValidationInfo,
     create_model,
     field_validator,
@@ -53,11 +50,10 @@ from workflow.plan.statements import (
     ErratumEntry,
     WithdrawnEntry,
 )
-from workflow.plan.vocabulary import Name, Named, Section, Seeds, refusal, said
+from workflow.plan.vocabulary import Name, Section, Seeds, parts, refusal, said
 
 T = TypeVar("T")
 Some = Annotated[dict[Name, T], MinLen(1)]
-Step = str | int
 
 
 class _Paper(Section):
@@ -243,34 +239,42 @@ def hints(model: type[BaseModel]) -> dict[str, tuple[str, Any]]:
     return {info.alias or name: (name, types.get(name, info.annotation)) for name, info in fields}
 
 
-def mentions(
-    kind: Any, value: object, path: tuple[Step, ...] = ()
-) -> Iterator[tuple[str, str, tuple[Step, ...]]]:
-    """(kind, name, place) of every text in a value of a type that names something in the paper.
-
-    The value may be wrong: what has another shape than its type mentions nothing.
+def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The names of each kind that a paper has, those in the curves among them that it borrows;
+    nothing where a section is not what it should be.
     """
-    marks, plain = unwrapped(kind)
-    for mark in marks:
-        if isinstance(mark, Named) and isinstance(value, str):
-            yield mark.kind, value, path
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        if isinstance(value, Mapping):
-            for key, (_, inner) in hints(plain).items():
-                if key in value:
-                    yield from mentions(inner, value[key], (*path, key))
-        return
-    origin, arguments = get_origin(plain), get_args(plain)
-    if origin in (Union, UnionType):
-        for member in _fitting(marks, arguments, value):
-            yield from mentions(member, value, path)
-    elif origin is list and isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from mentions(arguments[0], item, (*path, number))
-    elif origin is dict and isinstance(value, Mapping):
-        for key, item in value.items():
-            yield from mentions(arguments[0], key, (*path, key))
-            yield from mentions(arguments[1], item, (*path, key))
+
+    def keys(section: str) -> list[str]:
+        found = entry.get(section)
+        return list(map(str, found)) if isinstance(found, Mapping) else []
+
+    def ids(*sections: str) -> list[str]:
+        lines = [line for section in sections for line in entry.get(section) or ()]
+        return [str(line.get("id")) for line in lines if isinstance(line, Mapping)]
+
+    borrows = entry.get("borrows")
+    lines = borrows.values() if isinstance(borrows, Mapping) else ()
+    lent = [line for line in lines if isinstance(line, Mapping)]
+    curves = [part for line in lent for curve in line.get("curves", ()) for part in parts(curve)]
+
+    def borrowed(kind: str) -> list[str]:
+        return list(dict.fromkeys(name for what, name in curves if what == kind))
+
+    problems = [name for line in lent for name in line.get("problems", ())]
+    found = {
+        "scale": keys("scales"),
+        "problem": [*keys("problems"), *problems],
+        "algorithm": [*keys("algorithms"), *borrowed("algorithm")],
+        "reading": [*keys("readings"), *borrowed("reading")],
+        "variant": [*keys("variants"), *borrowed("variant")],
+        "study": ids("studies"),
+        "erratum": ids("errata"),
+        "claim": ids("claims", "appendix"),
+        "exhibit": ids(*REGISTRY),
+    }
+    # a section that is needed and not there is one mistake: no name of it is another
+    needed = ("scale", "problem", "algorithm")
+    return {kind: names for kind, names in found.items() if names or kind not in needed}
 
 
 def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:
@@ -282,27 +286,6 @@ def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:
     return (), kind
 
 
-def member_of(kind: Any, value: object) -> type[BaseModel] | None:
-    """The model that judges a value: of several ones that of its own tag; None for other types."""
-    marks, plain = unwrapped(kind)
-    members = get_args(plain) if get_origin(plain) in (Union, UnionType) else (plain,)
-    models = [
-        one
-        for one in _fitting(marks, members, value)
-        if isinstance(one, type) and issubclass(one, BaseModel)
-    ]
-    return models[0] if len(models) == 1 else None
-
-
 def tags(model: type[BaseModel], key: str) -> tuple[str, ...]:
     """The values of the tag by which a model is chosen."""
     return get_args(hints(model)[key][1]) if get_origin(hints(model)[key][1]) is Literal else ()
-
-
-def _fitting(marks: tuple[Any, ...], members: tuple[Any, ...], value: object) -> list[Any]:
-    """The members of a union that a value may be of."""
-    for mark in marks:
-        if isinstance(mark, Discriminator) and isinstance(value, Mapping):
-            key = str(mark.discriminator)
-            return [member for member in members if value.get(key) in tags(member, key)]
-    return list(members)

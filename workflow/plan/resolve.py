@@ -240,12 +240,3 @@ def check(entry: Mapping, accepts: Signature, supplied: set[str], where: str) ->
         raise PlanError(
             f"{where}: {entry['is']} runs no simulator: leave out `simulator: {entry['simulator']}`"
         )
-
-
-def chosen(kind: str, names: Iterable[str], known: Mapping, paper: str) -> list[str]:
-    for name in names:
-        if name not in known:
-            raise PlanError(
-                f"papers/{paper}.yaml: unknown {kind} {name!r}; known: {', '.join(known)}"
-            )
-    return list(names)

@@ -7,7 +7,7 @@ The models of the sections are made of these. They read nothing and know no plan
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -20,8 +20,12 @@ from pydantic import (
     GetCoreSchemaHandler,
     GetJsonSchemaHandler,
     ValidationError,
+    ValidationInfo,
+    model_validator,
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from workflow.plan.nearest import nearest, or_nearest
 
 NEVER_NAMES = ("store", "studies", "default")  # they are folders or mean something else
 METRICS = (
@@ -58,6 +62,19 @@ class Section(BaseModel):
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, populate_by_name=False, allow_inf_nan=False
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _knows_its_keys(cls, values: Any) -> Any:
+        """One mistake: that what was meant is missing, too, needs no sentence."""
+        if isinstance(values, Mapping) and cls.model_config["extra"] == "forbid":
+            known = [info.alias or name for name, info in cls.model_fields.items()]
+            for key in values:
+                if key not in known:
+                    words = f"unknown key {key!r}{or_nearest(key, known)}"
+                    told = {"key": key, "words": words}
+                    raise PydanticCustomError("unknown_key", "{words}", told)
+        return values
 
 
 class OpenSection(Section):
@@ -104,6 +121,36 @@ class Named:
 
     kind: str
 
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """Names are looked up in the context of a validation, if it has names of that kind."""
+
+        def known(value: str, info: ValidationInfo) -> str:
+            for kind, name in parts(value, self.kind):
+                names = (info.context or {}).get(kind, [name])
+                if name not in names and (kind, name) != ("reading", "default"):
+                    words = unknown(kind, name, names)
+                    raise PydanticCustomError("unknown_name", "{words}", {"words": words})
+            return value
+
+        return core_schema.with_info_after_validator_function(known, handler(source))
+
+
+def parts(name: str, kind: str = "algorithm") -> list[tuple[str, str]]:
+    """What `algorithm[@reading][+variant]`, `problem[@reading]` or a plain name names."""
+    if kind not in ("algorithm", "problem"):
+        return [(kind, name)]
+    head, plus, variant = name.partition("+")
+    plain, at, reading = head.partition("@")
+    found = (kind, plain), *[("reading", reading)] * bool(at), *[("variant", variant)] * bool(plus)
+    return list(found)
+
+
+def unknown(kind: str, name: str, known: Sequence[str]) -> str:
+    """A sentence about a name that nothing has."""
+    return f"unknown {kind} {name!r}; known: {', '.join(known) or 'none'}{nearest(name, known)}"
+
 
 @dataclass(frozen=True)
 class Expected:
@@ -121,7 +168,10 @@ class Expected:
         def judged(value: object, validate: Callable[[object], object]) -> object:
             try:
                 found = validate(value)
-            except ValidationError:
+            except ValidationError as error:
+                for each in error.errors():
+                    if each["type"] == "unknown_name":
+                        raise PydanticCustomError("unknown_name", "{words}", each["ctx"]) from None
                 found = None
             if found is None or (self.pattern and re.fullmatch(self.pattern, str(found)) is None):
                 said = {"words": self.words, "known": self.known}

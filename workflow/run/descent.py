@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, minimize
 
 from algorithms.api import Array, Box
 from problems.api import Problem
@@ -44,6 +43,8 @@ def ascended(problem: Problem, start: Array) -> float:
     might end behind a valley. As long as rounds end at the corner that the gradient points to, the
     ranges are in proportion to it, so that the search follows the gradient; then they are equal.
     """
+    from scipy.optimize import Bounds, minimize  # takes half a second, and most runs need none
+
     climb = _slopes(problem)
     x, value, follows = np.asarray(start, dtype=np.float64), np.inf, True
     for _ in range(ROUNDS):

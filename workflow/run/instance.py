@@ -13,7 +13,7 @@ import numpy as np
 import problems
 from problems.api import Evaluation, Problem
 from workflow import ROOT
-from workflow.data import fetch, simulators
+from workflow.data import simulators
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.run import boundary, designs, exact_design, loop
 from workflow.trace import seeds
@@ -52,6 +52,8 @@ def substitute(cell: Cell | Study) -> dict[str, Any]:
 
 def data_path(cell: Cell | Study, root: Path) -> Path:
     """The prepared table of a cell's problem, fetched now if no workflow has."""
+    from workflow.data import fetch  # takes a quarter of a second, and many problems read no table
+
     name, allowed = cell.problem_entry["data"], substitutes_allowed(cell.scale)
     path = prepared_path(name, root=root, substitutes=allowed)
     if not path.exists():

@@ -42,6 +42,18 @@ def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) 
     return _Run(target.part, target, guard).made(limits)
 
 
+def load(part: Cell | Study) -> None:
+    """Import what every run of a cell or a study needs, and ask once for what they all write."""
+    code(part)
+    entry = part.problem_entry
+    if isinstance(part, Cell) and not any(key in entry for key in descent.OUTSIDE):
+        importlib.import_module("scipy.optimize")
+    if "data" in entry:
+        importlib.import_module("workflow.data.fetch")
+        importlib.import_module("pandas")  # pyarrow does so when it reads a table
+    record.provenance()
+
+
 def code(part: Cell | Study) -> Callable[..., Any]:
     """The class of a cell's algorithm, or the function of a study; what it needs is imported."""
     if isinstance(part, Cell):

@@ -60,7 +60,7 @@ def _answer(target: Target, limits: Limits) -> Made:
     shared = Shared.new()
     if not target.path.exists():
         with suppress(Exception):  # the run itself says what is wrong
-            make.code(target.part)
+            make.load(target.part)
     status = _run(target, limits, shared, None)
     while _is_overdue(target, status, shared):
         log.warning(

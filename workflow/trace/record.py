@@ -105,7 +105,8 @@ def read(path: Path) -> Record:
     Raises BadRecord, which says what was expected, found and what to do.
     """
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:
+            table = file.read()
         names = table.column_names
     except FileNotFoundError:
         raise BadRecord(
@@ -215,14 +216,30 @@ def _commit() -> str:
     return head.stdout.strip() if head.returncode == 0 else "unknown"
 
 
+# Pyarrow loads pandas, which takes a second, for whatever its own constructors and `to_numpy` are
+# given. Numbers go through their buffers instead.
+
+
 def _to_arrow(values: NDArray) -> pa.Array:
-    if values.ndim == 1:
+    if values.ndim > 1:
+        return pa.FixedSizeListArray.from_arrays(_to_arrow(values.ravel()), values.shape[1])
+    if values.dtype.kind not in "if":
         return pa.array(values)
-    return pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+    buffer = pa.py_buffer(np.ascontiguousarray(values))
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), [None, buffer])
 
 
 def _to_numpy(column: pa.ChunkedArray) -> NDArray:
-    if pa.types.is_fixed_size_list(column.type):
-        flat = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
-        return flat.reshape(-1, column.type.list_size)
-    return column.to_numpy()
+    array = column.combine_chunks()
+    if pa.types.is_fixed_size_list(array.type):
+        return _numbers(array.flatten()).reshape(-1, array.type.list_size)
+    return _numbers(array)
+
+
+def _numbers(array: pa.Array) -> NDArray:
+    is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+    return (
+        np.from_dlpack(array)
+        if is_number and not array.null_count
+        else array.to_numpy(zero_copy_only=False)
+    )

@@ -88,16 +88,6 @@ def test_slopes_are_those_of_central_differences(acquisition, depth):
     assert_allclose(slopes[1], over_variance / 2e-6, rtol=1e-4, atol=1e-8)
 
 
-def test_they_are_means_over_draws():
-    mean, variance = torch.tensor([0.2, 1.0]), torch.tensor([0.5, 0.04])
-    f = mean.numpy() + np.sqrt(variance.numpy()) * np.random.default_rng(0).standard_normal(
-        (400_000, 2)
-    )
-    assert_allclose(log_ei(mean, variance, BEST).exp(), np.maximum(f - BEST, 0).mean(0), rtol=0.01)
-    assert_allclose(log_pi(mean, variance, BEST).exp(), (f > BEST).mean(0), rtol=0.01)
-    assert_allclose(log_feasibility(mean, variance).exp(), (f <= 0).mean(0), rtol=0.05, atol=1e-5)
-
-
 class Told(GenericDeterministicModel):
     """A BoTorch model whose posterior at point i is the i-th given mean and variance."""
 
@@ -151,11 +141,3 @@ def test_they_are_scikit_optimizes():
         atol=1e-300,
     )
     assert_allclose(ucb(mean, variance, 1.96**2), -gaussian_lcb(None, model, 1.96), rtol=1e-12)
-
-
-def test_without_exploration_the_bound_is_the_mean():
-    mean, variance = posterior(5)
-    variance.requires_grad_()
-    value = ucb(mean, variance, 0.0)
-    assert_allclose(value.detach(), mean)
-    assert_allclose(torch.autograd.grad(value.sum(), variance)[0], 0.0)

@@ -10,7 +10,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.processes.closed_rbf import JointRBF, ScaleTarget
-from algorithms.parts.processes.fitting import LBFGS, SOFTPLUS, Target, fit
+from algorithms.parts.processes.fitting import Target
 from algorithms.parts.processes.gp import ROUNDING, Posterior
 from algorithms.parts.processes.outputs import known
 from algorithms.parts.processes.rbf import isotropic
@@ -130,19 +130,6 @@ def test_moments_and_slopes_are_exact(place, noise):
     assert (theirs[:, :2] < (1e-10 if noise == 0.01 else 1e-7)).all()
 
 
-@pytest.mark.parametrize("place", PLACES)
-def test_they_stay_so_while_two_hundred_rows_are_told_one_by_one(place):
-    X, values, at = data(place, 240)
-    grown = posteriors(X[:40], values[:40], 0.01)
-    for n in range(40, 240):
-        grown = [p.extend(X[n : n + 1], values[n : n + 1, i]) for i, p in enumerate(grown)]
-    ours, theirs = errors(grown, at, 0.01)
-    assert (ours <= 3 * theirs + 1e-11).all() and (ours < 1e-9).all()
-    whole = JointRBF(posteriors(X, values, 0.01))
-    for ours, theirs in zip(JointRBF(grown)(at), whole(at), strict=True):
-        assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
-
-
 def test_slopes_over_columns_add_up():
     X, values, at = data(spread)
     found = posteriors(X, values, 0.01)
@@ -189,29 +176,6 @@ def test_the_evidence_and_its_slopes_are_those_of_the_graph(place, mean):
             (value, slopes), (expected, expected_slopes) = ours.loss(theta), theirs.loss(theta)
             assert_allclose(value, expected, rtol=1e-10)
             assert_allclose(slopes, expected_slopes, rtol=1e-8, atol=1e-10)
-
-
-def test_a_fit_ends_where_it_would_by_the_graph():
-    X, values, _ = data(spread)
-    rng = np.random.default_rng(0)
-    for method in (LBFGS(), LBFGS(5)):
-        fitted, expected = (
-            fit(model(), X, values[:, 0], method, rng, kind) for kind in (ScaleTarget, None)
-        )
-        for name in fitted.free:
-            assert_allclose(fitted.get_parameter(name), expected.get_parameter(name), rtol=1e-6)
-        assert not any(parameter.requires_grad for parameter in fitted.parameters())
-
-
-def test_the_target_speaks_any_chart_and_computes_distances_once(monkeypatch):
-    X, values, _ = data(spread)
-    ours, theirs = (kind(model(), X, values[:, 0], SOFTPLUS) for kind in (ScaleTarget, Target))
-    monkeypatch.setattr(type(ours.model), "covariance", None)  # whoever calls it, fails
-    value, slopes = ours.loss(ours.read())
-    monkeypatch.undo()
-    expected, expected_slopes = theirs.loss(theirs.read())
-    assert_allclose(value, expected, rtol=1e-10)
-    assert_allclose(slopes, expected_slopes, rtol=1e-8)
 
 
 def test_a_length_scale_for_each_coordinate_is_refused():

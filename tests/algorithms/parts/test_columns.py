@@ -11,14 +11,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from algorithms.parts.arms.columns import FIRST_ROWS, GaussianTable
 
 
-def test_values_by_hand():
-    kernel = GaussianTable(np.array([[0.0], [1.0], [4.0]]), bandwidth=2.0)
-    # exp(-1/8), exp(-16/8) and exp(-9/8)
-    assert_allclose(kernel.column(0), [1.0, 0.8824969026, 0.1353352832], rtol=1e-9)
-    assert_allclose(kernel.column(1), [0.8824969026, 1.0, 0.3246524674], rtol=1e-9)
-    assert kernel.variance == 1.0
-
-
 @pytest.mark.parametrize("bandwidth", [0.1, 1.0, 17.5])
 def test_all_columns_match_scikit_learn(smooth, gram, bandwidth):
     points, _ = smooth(0, A=150, d=3)
@@ -55,34 +47,6 @@ def test_views_and_gathers_and_blocks_are_the_same_numbers(smooth, gram):
         assert_allclose(kernel.among(arms, asked[:4]), K[np.ix_(arms, asked[:4])], rtol=1e-12)
     assert_allclose(kernel.column(asked[-1]), K[asked[-1]], rtol=1e-12)
     assert_array_equal(kernel.column(asked[-1]), kernel.compute(asked[-1]))
-
-
-@pytest.mark.parametrize("size", [1, 64, 191, 192, 1000])
-def test_blocks_are_the_columns_in_parts(smooth, size):
-    kernel = GaussianTable(smooth(0, A=3 * FIRST_ROWS)[0], 0.5)
-    for arms in ([], [4], [3, 4, 5], [5, 3, 4, 3], np.arange(100)):
-        blocks = list(kernel.blocks(arms, size))
-        seen = np.concatenate([np.arange(len(kernel))[block] for block, _ in blocks])
-        assert_array_equal(seen, np.arange(len(kernel)))
-        assert_array_equal(np.hstack([K for _, K in blocks]), kernel.columns(arms))
-
-
-def test_columns_that_were_remembered_in_order_are_views(smooth):
-    kernel = GaussianTable(smooth(0, A=50)[0], 0.5)
-    kernel.remember([9, 2, 30])
-    kernel.remember([2, 7])
-    for arms, view in (([9, 2, 30, 7], True), ([2, 30], True), ([2, 9], False)):
-        assert np.shares_memory(kernel.columns(arms), kernel.column(2)) == view
-        for _, K in kernel.blocks(arms, 20):
-            assert np.shares_memory(K, kernel.column(2)) == view
-
-
-def test_a_column_given_out_survives_the_growth_of_the_buffer(smooth):
-    kernel = GaussianTable(smooth(0, A=3 * FIRST_ROWS)[0], 0.5)
-    column = kernel.column(7)
-    kept = column.copy()
-    kernel.columns(np.arange(3 * FIRST_ROWS))
-    assert_array_equal(column, kept)
 
 
 def test_a_pickle_leaves_the_memo_out_and_answers_the_same(smooth):
@@ -142,31 +106,3 @@ def test_columns_given_out_before_the_memo_was_forgotten_keep_their_values(narro
     assert_array_equal(view, K[:10])
     assert_array_equal(column, K[3])
     assert_array_equal(kernel.column(3), K[3])
-
-
-def test_who_needs_more_than_half_of_the_memo_at_once_keeps_it_all(narrow):
-    """Growing dictionaries are remembered whatever they cost: computing them again each time would
-    cost more.
-    """
-    (kernel, K), computed = narrow, []
-    compute = kernel.compute
-    kernel.compute = lambda arm: computed.append(arm) or compute(arm)
-    for size in range(MOST // 2 + 1, 60, 7):
-        assert_array_equal(kernel.columns(np.arange(size)), K[:size])
-        assert_array_equal(computed, np.arange(size))  # each of them once
-
-
-def test_a_memo_too_small_for_anything_still_answers(narrow, monkeypatch):
-    kernel, K = narrow
-    for most in (0, 1, 8 * 60, 8 * 60 * 2):
-        monkeypatch.setattr("algorithms.parts.arms.columns.MOST_BYTES", most)
-        for arms in ([5], [5, 6, 5], [], [59, 0, 7, 7]):
-            assert_array_equal(kernel.columns(arms), K[arms].reshape(len(arms), 60))
-
-
-def test_remembered_columns_are_not_forgotten_while_nothing_new_is_asked_for(narrow):
-    kernel, K = narrow
-    kernel.columns(np.arange(MOST))
-    kernel.compute = lambda arm: pytest.fail("computed again")
-    for arms in (np.arange(5), np.arange(15, 20), np.array([3, 3])):
-        assert_array_equal(kernel.columns(arms), K[arms])

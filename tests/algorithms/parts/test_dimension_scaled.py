@@ -12,10 +12,9 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose
 
 from algorithms.parts.processes.dimension_scaled import (
-    DIMENSION_SCALED,
     dimension_scaled,
 )
-from algorithms.parts.processes.fitting import SURROGATES, Target
+from algorithms.parts.processes.fitting import Target
 
 
 def data(d, n=30):
@@ -54,32 +53,9 @@ def test_the_density_is_botorchs(d, factor):
     assert_allclose(-mine.loss(mine.read())[0], expected, rtol=1e-5)  # GPyTorch's priors: float32
 
 
-def test_slopes_are_those_of_the_density():
-    x, y = data(3)
-    target = Target(dimension_scaled(3), torch.from_numpy(x), torch.from_numpy(y))
-    start, step = target.read(), 1e-6
-    slopes = [
-        (target.loss(start + step * e)[0] - target.loss(start - step * e)[0]) / (2 * step)
-        for e in np.eye(len(start))
-    ]
-    assert_allclose(target.loss(start)[1], slopes, rtol=1e-5, atol=1e-8)
-    assert len(start) == 3 + 1 + 1  # length-scales, noise and mean: the outputscale is known
-
-
 @pytest.mark.parametrize("d", [1, 4, 100])
 def test_the_mode_of_a_lengthscale_grows_with_the_root_of_the_dimension(d):
     first = dimension_scaled(1).kernel.base_kernel.lengthscale.item()
     mine = dimension_scaled(d).kernel.base_kernel.lengthscale
     assert first == pytest.approx(np.exp(np.sqrt(2) - 3), rel=1e-6)
     assert mine.numpy() == pytest.approx(np.full((1, d), first * np.sqrt(d)), rel=1e-6)
-
-
-def test_many_variables_are_learnt_from_few_points():
-    """Where the Gamma priors of the older default take more points to see it."""
-    x, y = data(50, n=200)
-    found = []
-    for surrogate in (DIMENSION_SCALED, SURROGATES["gamma-priors"]):
-        fitted = surrogate.learn(x[:150], y[:150], np.random.default_rng(0))
-        mean = fitted.posterior.mean(torch.from_numpy(x[150:])).numpy()
-        found.append(np.corrcoef(mean, y[150:])[0, 1])
-    assert found[0] > 0.95 > 0.8 > found[1]

@@ -11,7 +11,6 @@ from botorch.models.utils.gpytorch_modules import (
     get_gaussian_likelihood_with_gamma_prior,
     get_matern_kernel_with_gamma_prior,
 )
-from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import RBFKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
 from gpytorch.means import ZeroMean
@@ -99,12 +98,6 @@ def test_a_fit_climbs_and_leaves_its_argument_alone(method):
         assert not parameter.requires_grad and not fitted.get_parameter(name).requires_grad
 
 
-def test_a_maximum_is_flat():
-    model, (X, y) = gamma_priors(2), tensors(40, 2)
-    target = Target(fit(model, X, y, LBFGS(), rng()), X, y)
-    assert np.abs(target.loss(target.read())[1]).max() < 1e-4
-
-
 @pytest.mark.parametrize("chart", [LOGARITHM, SOFTPLUS])
 def test_a_chart_tells_positive_values_by_numbers_without_bounds(chart):
     values = np.array([1e-8, 0.3, 1.0, 50.0, 800.0])
@@ -163,14 +156,6 @@ def test_another_kernel_or_prior_goes_the_way_of_the_graph():
     assert not MaternTarget.suits(Model(ZeroMean(), kernel, GaussianLikelihood()))
 
 
-def test_a_warm_start_is_near_the_end():
-    X, y = tensors(41, 3)
-    cold = fit(gamma_priors(3), X[:40], y[:40], LBFGS(), rng())
-    warm = fit(cold, X, y, LBFGS(steps=3), rng())
-    assert density(warm, X, y) > density(fit(gamma_priors(3), X, y, LBFGS(steps=3), rng()), X, y)
-    assert density(warm, X, y) >= density(fit(gamma_priors(3), X, y, LBFGS(), rng()), X, y) - 0.05
-
-
 def test_restarts_find_what_one_start_misses():
     X, y = tensors(12, 2, seed=5)
     ends = [density(fit(scikit_optimize(2), X, y, LBFGS(restarts=k), rng(3)), X, y) for k in (0, 4)]
@@ -180,25 +165,6 @@ def test_restarts_find_what_one_start_misses():
     assert (drawn >= target.low).all() and (drawn <= target.high).all()
     assert_array_equal(drawn[:, ~target.positive], 0.0)  # the mean has no bounds
     assert np.ptp(drawn[:, target.positive], axis=0).min() > 2
-
-
-def test_what_is_known_stays():
-    X, y = tensors(25, 3)
-    likelihood = GaussianLikelihood(
-        noise_constraint=GreaterThan(0.0, transform=None, initial_value=0.25)
-    ).requires_grad_(False)
-    model = Model(
-        ZeroMean(),
-        ScaleKernel(
-            RBFKernel(lengthscale_constraint=GreaterThan(0.0, transform=None)),
-            outputscale_constraint=GreaterThan(0.0, transform=None, initial_value=1.0),
-        ),
-        likelihood,
-    )
-    model.kernel.base_kernel.raw_lengthscale.fill_(1.0)
-    fitted = fit(model, X, y, LBFGS(), rng())
-    assert fitted.noise == model.noise == 0.25
-    assert fitted.kernel.outputscale != 1.0 and fitted.kernel.base_kernel.lengthscale != 1.0
 
 
 def test_a_model_that_is_known_is_not_fitted():

@@ -30,13 +30,6 @@ def log_density(ell, a, noise=0.01):
     return evidence, gamma(3.0, scale=1 / 3.0).logpdf(ell) + norm(2.0, 1.0).logpdf(a)
 
 
-def test_values_are_not_rounded_to_single_precision():
-    model = isotropic(lengthscale=0.1, outputscale=0.3, noise=0.01, **PRIORS)
-    assert model.kernel.base_kernel.lengthscale.item() == 0.1
-    assert model.kernel.outputscale.item() == 0.3
-    assert model.noise.item() == 0.01
-
-
 def test_evidence_and_priors_are_scipys():
     model = isotropic(lengthscale=0.7, outputscale=1.3, noise=0.01, **PRIORS)
     evidence, prior = log_density(0.7, 1.3)

@@ -8,7 +8,6 @@ from tests.workflow import checkout
 from workflow.judge import fixed
 from workflow.operate import history
 from workflow.plan.expand import load
-from workflow.plan.resolve import ROOT
 from workflow.trace.cells import PUBLISHED
 
 CHECK = "left: [BKB], right: [uniform]"
@@ -142,10 +141,6 @@ def test_the_ledger_has_a_line_a_claim_and_a_second_call_changes_none(entered):
         assert text.splitlines()[:2] == ["{", '"mini": {'] and text.count("\n") == 5
         entered.known = entered.known or text
         assert text == entered.known
-
-
-def test_the_committed_ledger_speaks_of_the_claims_as_they_stand():
-    assert history.wrong(ROOT) == []
 
 
 def test_a_claim_has_one_hash_at_all_scales():

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow.plan import exhibits, resolve, selection, strict_yaml
+from workflow.plan import exhibits, reader, resolve, selection
 from workflow.plan.expand import chosen_papers, lenders, load
 from workflow.plan.reads import runs_of
 from workflow.trace.cells import PlanError
@@ -108,8 +108,8 @@ def test_what_it_borrows_are_the_papers_own_runs_and_nobody_makes_them_twice(roo
 
 def test_a_plan_reads_no_file_once_for_each_of_its_runs(root, monkeypatch):
     """A comparison's is read once; a paper's for what it borrows, and for the plan of its runs."""
-    texts, read = [], strict_yaml.load
-    monkeypatch.setattr(strict_yaml, "load", lambda text: texts.append(text) or read(text))
+    texts, read = [], reader.load
+    monkeypatch.setattr(reader, "load", lambda text: texts.append(text) or read(text))
     load("today", "paper", root=root)
     files = {name: (root / "papers" / f"{name}.yaml").read_text() for name in ("today", "mini")}
     assert {name: texts.count(text) for name, text in files.items()} == {"today": 1, "mini": 2}
