@@ -6,7 +6,7 @@ BIN := .venv/bin
 # whatever the locale: Snakemake opens its own log in the locale's encoding
 export PYTHONUTF8 := 1
 .DEFAULT_GOAL := help
-TARGETS := env figures figure report site status compare verify archive unpack publish carry history crate test test-all mutants parity check reference bench help
+TARGETS := env figures figure report site status compare verify publish carry history crate test test-all mutants parity check reference bench help
 .PHONY: $(TARGETS)
 
 # What may be said on the command line beside PYTHON, target by target; anything else is refused before anything starts.
@@ -15,11 +15,9 @@ takes-figure := FIGURE
 takes-report := $(takes-figures)
 takes-status := $(takes-figures)
 takes-compare := METHOD FIGURE PARAMETERS CORES
-takes-verify := SCALE PAPERS MINUTES SEED ARCHIVE CORES
-takes-archive := SCALE PAPERS
-takes-unpack := ARCHIVE
+takes-verify := SCALE PAPERS MINUTES SEED CORES
 takes-publish := SCALE PAPERS FROM
-takes-carry := SCALE PAPERS SEED MOST CORES
+takes-carry := SCALE PAPERS SEED CORES
 takes-test := CORES
 takes-test-all := CORES
 takes-mutants := N SEED
@@ -109,23 +107,17 @@ status: env                    ## runs done, published, stale and missing, what 
 compare: env                   ## run a method of yours in a paper's figure, judge it against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)
 
-verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=0.5 of each paper SEED ARCHIVE=FILE SCALE PAPERS CORES
+verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=0.5 of each paper SEED SCALE PAPERS CORES
 	$(BIN)/python -m workflow.verify $(CHOSEN) --cores $(CORES) $(if $(MINUTES),--minutes $(MINUTES)) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(ARCHIVE),--archive $(ARCHIVE))
-
-archive: env                   ## a zip of all finished records: SCALE PAPERS (default: everything)
-	$(BIN)/python -m workflow.archive $(CHOSEN)
-
-unpack: env                    ## put the records of an archive into results/, each checked, none over another: ARCHIVE=FILE
-	$(BIN)/python -m workflow.archive --unpack "$(ARCHIVE)"
+	  $(if $(SEED),--seed $(SEED))
 
 publish: env                   ## add finished records to figures/reference/records: PAPERS FROM=results SCALE (default: paper)
 	$(BIN)/python -m workflow.publish $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(FROM),--from "$(FROM)")
 
-carry: env                     ## when code changed: make some published records again, stamp or label the others: PAPERS SCALE SEED MOST=seconds CORES
+carry: env                     ## when code changed: make some published records again, stamp or label the others: PAPERS SCALE SEED CORES
 	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(MOST),--most $(MOST)) --cores $(CORES)
+	  $(if $(SEED),--seed $(SEED)) --cores $(CORES)
 
 history: env                   ## enter in papers/history.json since when checks and defaults are what they are
 	$(BIN)/python -m workflow.history

@@ -134,14 +134,6 @@ def test_a_local_rule_adds_one_covariance_for_each_distinct_arm_of_a_batch(count
         check_refit(counted, optimizer, 0)  # the batch has computed them
 
 
-def test_columns_that_no_dictionary_needs_are_not_computed(counted):
-    """Few members among many pulled arms: only their columns."""
-    pulls, kernel = Pulls(), GaussianTable(np.random.default_rng(0).random((ARMS, 2)), 0.2)
-    pulls.add(np.arange(100), np.zeros(100))
-    SketchedPosterior.fit(kernel, 0.01, pulls, np.arange(100) % 3 == 0)
-    assert counted == Counter(columns=34, rows=34, eigh=2)
-
-
 def test_columns_of_pulled_arms_lie_in_their_order_whichever_enter_the_dictionary():
     """Otherwise every later step would gather them all."""
     pulls, kernel = Pulls(), GaussianTable(np.random.default_rng(0).random((ARMS, 2)), 0.2)

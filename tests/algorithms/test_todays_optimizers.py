@@ -26,7 +26,6 @@ NAMES = {
     "cma": ("pycma.PyCMA", {"sigma": 0.3, "growth": 2}),
     "ngopt": ("nevergrad_ngopt.NevergradNGOpt", {"horizon": 60}),
 }
-STEPS = {"logei": 12, "gp": 15, "tpe": 80, "cma": 90, "ngopt": 40}
 
 
 def bowl(x):
@@ -67,18 +66,9 @@ def seed_of(optimizer, top):
     return int(copy.deepcopy(optimizer.rng).integers(top))
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_it_is_far_closer_to_the_best_point_than_random_search(name):
-    found = bowl(played(told(name), STEPS[name]).recommend())[0]
-    uniform = np.random.default_rng(301).random((500, STEPS[name] + len(DESIGN), 2))
-    assert found > np.quantile(bowl(uniform).max(axis=1), 0.9)
-    assert found > -2e-3
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["logei", "gp", "tpe", "cma"])
-def test_it_finds_the_best_feasible_point(name):
-    steps = 8 if name == "logei" else STEPS[name]  # it climbs long where little is left to gain
+@pytest.mark.parametrize(("name", "steps"), [("logei", 8), ("gp", 15), ("tpe", 80), ("cma", 90)])
+def test_it_finds_the_best_feasible_point(name, steps):
     optimizer = played(told(name, constrained=True), steps, constrained=True)
     best = optimizer.recommend()
     assert wall(best)[0] <= 0

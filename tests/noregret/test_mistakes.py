@@ -177,14 +177,6 @@ def test_forgetting_a_point_that_is_not_pending_changes_nothing():
     np.testing.assert_array_equal(optimizer.pending, x)
 
 
-def test_a_point_told_in_fewer_digits_is_the_pending_one():
-    optimizer = on_box()
-    x = optimizer.ask(2)
-    optimizer.tell(np.float32(x[0]), 1.0)
-    np.testing.assert_array_equal(optimizer.pending, x[1:])
-    np.testing.assert_array_equal(optimizer.history.x, np.float32(x[:1]).astype(float))
-
-
 def test_a_point_on_a_face_may_be_told_in_single_precision(tmp_path):
     """0.1 is 0.10000000149 there; the method sees the face, and the history stays inside."""
     optimizer = noregret.optimizer("gp-ei", bounds=[(0, 0.1), (-3e6, 3e6 + 1)])

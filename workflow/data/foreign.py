@@ -1,7 +1,6 @@
-"""Texts that come from outside: names of files in archives, answers of servers. Which names are
-plain, and how any text is shown.
+"""How texts are shown that come from outside, such as answers of servers.
 
-A character that turns the direction of writing, moves the cursor or cannot be seen lets a name
+A character that turns the direction of writing, moves the cursor or cannot be seen lets a word
 look like another one, and a terminal do what nobody asked for.
 """
 
@@ -9,7 +8,6 @@ from __future__ import annotations
 
 import re
 
-MOST = 200  # characters of a name that a message shows
 # characters without a picture that Unicode counts among letters, marks and symbols; all others of
 # the kind (controls, formats such as U+202E and U+200B, separators) str.isprintable knows
 BLANK = re.compile(
@@ -18,19 +16,14 @@ BLANK = re.compile(
 )
 
 
-def is_plain(name: str) -> bool:
-    """Whether every character of a name can be seen and none turns the direction of writing."""
-    return name.isprintable() and not BLANK.search(name)
+def is_plain(text: str) -> bool:
+    """Whether every character of a text can be seen and none turns the direction of writing."""
+    return text.isprintable() and not BLANK.search(text)
 
 
 def escaped(text: str) -> str:
     """A text in one line with all characters but plain ones as escapes, such as \\u202e."""
     return "".join(each if is_plain(each) else _escape(each) for each in text)
-
-
-def shown(name: object) -> str:
-    """A name for a message: in quotes, escaped, and not longer than a line or two."""
-    return escaped(repr(str(name)[:MOST]))
 
 
 def _escape(character: str) -> str:

@@ -16,7 +16,7 @@ from workflow.draw.style import COLOURS, LOOKS, MARKERS, Look, column_look, look
 from workflow.measure import metrics
 from workflow.measure.metrics import Array, ratio_to
 from workflow.measure.statistics import interval, power_law, wald, within_error
-from workflow.measure.store import NotRun, Store, made_of
+from workflow.measure.store import NotRun, Store, made_of, study_table
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import draws_instance
 from workflow.plan.selection import algorithm_of, panel_options, places, published_series
@@ -459,24 +459,13 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
     title, xlabel = panel.get("title", ""), panel.get("xlabel", panel["x"])
     ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
     options = {**panel, "lines": _levels(paper, store, panel)}
-    wanted = dict.fromkeys(
-        [panel["x"], *columns, *([split] if split else []), *panel.get("rows", {})]
-    )
+    wanted = [panel["x"], *columns, *([split] if split else [])]
     try:
-        table = pd.concat(
-            [
-                pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(
-                    seed=seed
-                )
-                for row, seed in enumerate(store.seeds(study))
-            ]
-        )
-        data = store.data(study)
+        table, data = study_table(store, study, wanted, panel.get("rows", {})), store.data(study)
     except NotRun:
         return Panel(title, xlabel, ylabel, options, missing=[study.id])
-    table[ABSCISSA] = table[panel["x"]]  # a copy, since a column may be drawn against itself
-    for name, value in panel.get("rows", {}).items():
-        table = table[np.isclose(table[name], value)]
+    # a copy, since a column may be drawn against itself
+    table = table.assign(**{ABSCISSA: table[panel["x"]]})
     names = panel.get("names", {})
     groups = (
         [("", table)]

@@ -15,7 +15,7 @@ from workflow.draw.panels import BANDS
 from workflow.judge import render
 from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
-from workflow.measure.store import NotRun, Run, Store
+from workflow.measure.store import NotRun, Run, Store, study_table
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
@@ -375,16 +375,7 @@ def _last(values: np.ndarray) -> float:
 
 def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame:
     """Means over the seeds of a study's columns, grouped."""
-    study = paper.study(entry["study"])
-    wanted = dict.fromkeys([*entry["by"], *entry["columns"], *entry.get("rows", {})])
-    frames = [
-        pd.DataFrame({name: store.values(study, name)[position] for name in wanted}).assign(
-            seed=seed
-        )
-        for position, seed in enumerate(store.seeds(study))
-    ]
-    table = pd.concat(frames)
-    for name, value in entry.get("rows", {}).items():
-        table = table[np.isclose(table[name], value)]
+    study, wanted = paper.study(entry["study"]), [*entry["by"], *entry["columns"]]
+    table = study_table(store, study, wanted, entry.get("rows", {}))
     grouped = table.groupby(entry["by"])
     return grouped[entry["columns"]].mean().assign(seeds=grouped["seed"].nunique()).reset_index()

@@ -56,7 +56,7 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
         "verdicts.csv": table[settings.CSV].to_csv(
             index=False, float_format="%.6g", lineterminator="\n"
         ),
-        "claims-by-settings.md": settings.as_markdown(paper, verdicts, told),
+        "claims-by-settings.md": settings.as_markdown(paper, verdicts, table, told),
     }
     tables = {
         "verdicts": table,

@@ -85,9 +85,10 @@ def as_markdown(
         {"id": name, "says": said_of(reading)}
         for name, reading in paper.entry.get("readings", {}).items()
     ]
+    venue = f" ({head['venue']})" if head.get("venue") else ""
     parts = [
         f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
-        quoted(f"{head.get('title', '')} ({head.get('venue', '')})"),
+        quoted(f"{head.get('title', '')}{venue}"),
         *_counts(verdicts),
         *_history(verdicts),
         *mixed,

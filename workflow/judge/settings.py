@@ -219,10 +219,13 @@ def counts(ways_of_claims: Iterable[Mapping[str, str]]) -> dict[str, Counter[str
 
 
 def as_markdown(
-    paper: Paper, verdicts: Sequence[Verdict], told: Mapping[str, Mapping[str, str]]
+    paper: Paper,
+    verdicts: Sequence[Verdict],
+    table: pd.DataFrame,
+    told: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """claims-by-settings.md; `told` has the ways of each claim."""
-    table = frame(verdicts)
+    """claims-by-settings.md; `told` has the ways of each claim, `table` those of others, too."""
+    table = table[table["claim"].isin([one.id for one in verdicts])]
     plain = [one for one in verdicts if not group(one.qualifiers)]
     rows = [
         [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]

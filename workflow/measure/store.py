@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
@@ -442,6 +443,23 @@ def without_published(paper: Paper, root: Path = Path()) -> Paper:
         if store.is_current(run, header)
     }
     return replace(paper, lent=frozenset(lent))
+
+
+def study_table(
+    store: Store, study: Study, names: Iterable[str], rows: Mapping[str, float]
+) -> pd.DataFrame:
+    """Columns of a study and `seed`, of the rows in which some columns have these values.
+
+    Raises NotRun.
+    """
+    wanted = dict.fromkeys([*names, *rows])
+    every = pd.concat(
+        pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(seed=seed)
+        for row, seed in enumerate(store.seeds(study))
+    )
+    for name, value in rows.items():
+        every = every[np.isclose(every[name], value)]
+    return every
 
 
 def admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: str) -> None:

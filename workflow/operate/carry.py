@@ -83,14 +83,11 @@ class Survey:
 
 @dataclass(frozen=True)
 class Group:
-    """Stale records that one sample speaks for, and that sample; `left_out` of them were too dear
-    to be drawn. No sample where these leave fewer than the fewest.
-    """
+    """Stale records that one sample speaks for, and that sample."""
 
     name: str
     records: tuple[Stale, ...]
     drawn: tuple[Stale, ...]
-    left_out: int
 
 
 def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
@@ -140,23 +137,19 @@ def _sort(found: Survey, run: Cell | Study, seed: int, header: Header) -> None:
         found.stale.append(one)
 
 
-def groups(stale: Iterable[Stale], *, seed: int, most: float = math.inf) -> list[Group]:
-    """Stale records in groups, each with its sample, which is the same for the same `seed`; records
-    of more than `most` CPU seconds are not drawn.
-    """
+def groups(stale: Iterable[Stale], *, seed: int) -> list[Group]:
+    """Stale records in groups, each with its sample, which is the same for the same `seed`."""
     together: dict[Key, list[Stale]] = {}
     for one in stale:
         together.setdefault(_key(one), []).append(one)
     found = []
     for key, records in sorted(together.items(), key=lambda each: each[0]):
         whole = [one for one in records if one.header.get("status", "complete") == "complete"]
-        cheap = {one.candidate: one for one in whole if one.candidate.seconds <= most}
+        of_candidate = {one.candidate: one for one in whole}
         many = max(FEWEST, math.ceil(SHARE * len(records)))
-        is_enough = len(cheap) >= min(FEWEST, len(whole))
-        drawn = verify.sample(list(cheap) if is_enough else [], seed=seed, many=many)
+        drawn = verify.sample(list(of_candidate), seed=seed, many=many)
         name = f"{' '.join(filter(None, key[:6]))}, made by {key[6][:12]}"
-        sample = tuple(cheap[each] for each in drawn)
-        found.append(Group(name, tuple(records), sample, len(whole) - len(cheap)))
+        found.append(Group(name, tuple(records), tuple(of_candidate[each] for each in drawn)))
     return found
 
 
@@ -219,20 +212,18 @@ def _unequal(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def decided(group: Group, judged: Sequence[Judged], *, label: bool = False) -> tuple[str, str]:
-    """What becomes of a group, and why; `label` labels what cannot be decided."""
+def decided(group: Group, judged: Sequence[Judged]) -> tuple[str, str]:
+    """What becomes of a group, and why."""
     pairs = list(zip(group.drawn, judged, strict=True))
     for one, found in pairs:
         if found.outcome == DIFFERS and not found.is_elsewhere:
             return KEEP, f"{one.name} {found.why}"
-    doubtful = [(one, found) for one, found in pairs if found.outcome != AGREES]
-    if pairs and not doubtful:
-        return CARRY, f"{len(pairs)} were made again with the same traces"
-    why = f"of {len(group.records)} fewer than {FEWEST} are complete and cheap enough to be drawn"
-    if doubtful:
-        one, found = doubtful[0]
-        why = f"{one.name} {found.outcome}: {found.why}"
-    return (KEEP, f"not decided: {why}") if label else (OPEN, why)
+    for one, found in pairs:
+        if found.outcome != AGREES:
+            return OPEN, f"{one.name} {found.outcome}: {found.why}"
+    if not pairs:
+        return OPEN, f"none of {len(group.records)} is complete"
+    return CARRY, f"{len(pairs)} were made again with the same traces"
 
 
 def write(root: Path, changes: Iterable[tuple[Stale, Header]]) -> None:
@@ -246,7 +237,7 @@ def write(root: Path, changes: Iterable[tuple[Stale, Header]]) -> None:
         curve_file.amend(root / path, labels[path], seeds)
 
 
-def stamped(group: Group, one: Stale, most: float, because: str = "") -> Header:
+def stamped(group: Group, one: Stale, because: str = "") -> Header:
     """The fields of a record of a group whose sample has the same traces, or of which somebody says
     why all have.
     """
@@ -257,8 +248,6 @@ def stamped(group: Group, one: Stale, most: float, because: str = "") -> Header:
     }
     if because:
         audit["because"] = because
-    elif group.left_out:
-        audit["most_seconds"] = most
     history = [*one.header.get(CARRIED, []), audit]
     return {"digest": one.today, CARRIED: history, LABEL: None}
 
@@ -282,12 +271,10 @@ def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str
                 write(root, [(one, labelled(one, because))])
         else:
             same.append(one)
-    planned = groups(same, seed=options.seed, most=options.most)
+    planned = groups(same, seed=options.seed)
     if options.equal:
         every = [
-            (one, stamped(group, one, options.most, options.equal))
-            for group in planned
-            for one in group.records
+            (one, stamped(group, one, options.equal)) for group in planned for one in group.records
         ]
         print(f"{CARRY}: {len(every)} records in {len(planned)} groups: {options.equal}")
         if not options.dry_run:
@@ -313,9 +300,9 @@ def _settle(
     root: Path, group: Group, futures: Sequence[Future[Judged]], options: argparse.Namespace
 ) -> str:
     """Wait for the sample of a group, write what follows for all of it and say so."""
-    outcome, because = decided(group, [each.result() for each in futures], label=options.label)
+    outcome, because = decided(group, [each.result() for each in futures])
     changes = {
-        CARRY: [(one, stamped(group, one, options.most)) for one in group.records],
+        CARRY: [(one, stamped(group, one)) for one in group.records],
         KEEP: [(one, labelled(one, because)) for one in group.records],
         OPEN: [],
     }
@@ -328,13 +315,7 @@ def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterato
     """Which records will be made again, and what they cost."""
     for group in planned:
         drawn = ", ".join(one.name for one in group.drawn) or "none"
-        cheaper = ""
-        if group.left_out:
-            cheaper = (
-                f"; drawn among the cheaper ones only: {group.left_out} took more than"
-                f" {options.most:g} CPU seconds each"
-            )
-        yield f"{len(group.records)} of {group.name}: makes again {drawn}{cheaper}"
+        yield f"{len(group.records)} of {group.name}: makes again {drawn}"
     all_drawn = [one for group in planned for one in group.drawn]
     many, minutes = len(all_drawn), sum(one.candidate.seconds for one in all_drawn) / 60
     yield (
@@ -369,17 +350,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--seed", type=int, default=1, help="decides which records are made again")
-    parser.add_argument(
-        "--most",
-        type=float,
-        default=math.inf,
-        metavar="SECONDS",
-        help="draw only records that took at most so many CPU seconds",
-    )
     parser.add_argument("--cores", type=int, default=1, help="how many are made at once")
-    parser.add_argument(
-        "--label", action="store_true", help="label groups, too, of which nothing is decided"
-    )
     parser.add_argument(
         "--equal",
         default="",
@@ -418,8 +389,7 @@ def main(arguments: list[str] | None = None) -> int:
             if counts[OPEN]:
                 errors.append(
                     f"{counts[OPEN]} records are {OPEN}, and stay as they are: make them again"
-                    " where they were made, publish them anew, or label them (`python -m"
-                    " workflow.carry --label`)"
+                    " where they were made, or publish them anew"
                 )
     except (PlanError, BadRecord, TooLarge) as error:
         errors = [str(error)]

@@ -1,12 +1,11 @@
 """Make some records again and compare them: `python -m workflow.verify [--minutes 0.5] [--seed N]`,
 called by `make verify` and `make figures`.
 
-Reads all records of results/, or of an archive, in full, and of published ones what they say. Of
-each paper it draws as many as were made in so many CPU minutes, makes each anew and compares it
-bit for bit, but for measured times. What this machine cannot make in the same way is left out and
-told: records of other code, kernels or library versions, or of data that are not here. Ends with
-status 0 if all agree, 1 if one differs, is damaged or could not be made again, 2 if there was
-nothing to compare.
+Reads all records of results/ in full, and of published ones what they say. Of each paper it draws
+as many as were made in so many CPU minutes, makes each anew and compares the two bit for bit, but
+for measured times. What this machine cannot make in the same way is left out and told: records of
+other code, kernels or library versions, or of data that are not here. Ends with status 0 if all
+agree, 1 if one differs, is damaged or could not be made again, 2 if there was nothing to compare.
 """
 
 from __future__ import annotations
@@ -36,7 +35,6 @@ from workflow.measure import condense
 from workflow.measure.condense import SPENT, condensed, condensed_study
 from workflow.measure.mixture import COMPARED
 from workflow.measure.shelf import Shelf, digest_today
-from workflow.operate.archive import BadArchive, record_paths, unpack
 from workflow.plan import costs, reader, resolve
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reads import runs_of_claim, stated
@@ -101,7 +99,9 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
     Raises PlanError for a mistake in a paper's YAML.
     """
     found = Survey([], Counter(), [])
-    paths = record_paths(root, scale=scale, papers=papers)
+    there = root.glob(f"results/{scale or '*'}/*/*/*/*.parquet")
+    paths = sorted(path.relative_to(root) for path in there)
+    paths = [path for path in paths if not papers or path.parts[2] in papers]
     planned = {
         run.folder: run for place in {path.parts[1:3] for path in paths} for run in runs(*place)
     }
@@ -110,13 +110,13 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
             _sort(found, planned.get(path.parent), path, header)
         else:
             found.damaged.append(Candidate(path, (), 0.0, substitute=False))
-    there, shelf = set(paths), Shelf(root)
+    shelf = Shelf(root)
     for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
         if papers and folder.name not in papers:
             continue
         for run in runs(*folder.parts[-2:]):
             for seed, header in shelf.headers(run).items():
-                if (path := run.record(seed)) not in there:
+                if (path := run.record(seed)) not in paths:
                     _sort(found, run, path, header, run.published)
     return found
 
@@ -348,7 +348,7 @@ def _first_gap(was: Columns, now: Columns, rows: Mapping[str, np.ndarray] | None
     """The first row in which columns are not the same, by their bytes: NaN equals itself, -0.0 is
     not 0.0. `rows` has the numbers of the rows of those that are not there as a whole.
     """
-    row_of: dict[str, int] = {}
+    gaps = []
     for name in {**was, **now}:
         if name.startswith("timing."):
             continue
@@ -359,14 +359,14 @@ def _first_gap(was: Columns, now: Columns, rows: Mapping[str, np.ndarray] | None
             return f"{name}: expected {one}, got {other}"
         if (unequal := _bits(was[name]) != _bits(now[name])).any():
             at = np.unravel_index(unequal.argmax(), unequal.shape)
-            row_of[name] = int((rows or {}).get(name, range(len(unequal)))[at[0]])
-    if not row_of:
+            row = int(at[0]) if rows is None or name not in rows else int(rows[name][at[0]])
+            gaps.append((row, name, at))
+    if not gaps:
         return ""
-    name = min(row_of, key=lambda each: row_of[each])  # of several in one row the first column
-    at = np.unravel_index((_bits(was[name]) != _bits(now[name])).argmax(), was[name].shape)
+    row, name, at = min(gaps, key=lambda gap: gap[0])  # of several in one row the first column
     kind = "evaluation" if "evaluation" in was else "row"
     apart = _apart(float(was[name][at]), float(now[name][at]))
-    return f"from {kind} {row_of[name]} on: {name} {was[name][at]} became {now[name][at]}, {apart}"
+    return f"from {kind} {row} on: {name} {was[name][at]} became {now[name][at]}, {apart}"
 
 
 def _bits(values: np.ndarray) -> np.ndarray:
@@ -444,7 +444,7 @@ def _verdicts_of(candidate: Candidate) -> str:
 def summary(outcomes: Mapping[str, int]) -> str:
     """The agreement in one line."""
     if not outcomes:
-        return "nothing to compare: run the workflow, name an --archive, or give more --minutes"
+        return "nothing to compare: run the workflow, or give more --minutes"
     agree, differ = outcomes.get(AGREES, 0), outcomes.get(DIFFERS, 0)
     said = {
         DIFFERS: f"differ{'s' * (differ == 1)}",
@@ -481,12 +481,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
     parser.add_argument(
-        "--archive",
-        type=Path,
-        metavar="FILE",
-        help="the records of an archive, instead of results/",
-    )
-    parser.add_argument(
         "--cores",
         type=int,
         default=os.cpu_count() or 1,
@@ -505,11 +499,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         papers = chosen_papers(options.papers) if options.papers else []
-        if options.archive is None:
-            return verify(Path(), options, papers)
-        with tempfile.TemporaryDirectory(prefix="noregret-archive-") as folder:
-            unpack(options.archive, Path(folder))
-            return verify(Path(folder), options, papers)
-    except (PlanError, BadArchive) as error:
+        return verify(Path(), options, papers)
+    except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
-        return 1 if isinstance(error, BadArchive) else 2
+        return 2

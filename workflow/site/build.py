@@ -1,7 +1,8 @@
-"""Write the pages of the site."""
+"""Write the pages of the site: home, papers, claims, methods, data and runs, guide."""
 
 from __future__ import annotations
 
+import ast
 import base64
 import gzip
 import json
@@ -10,36 +11,22 @@ import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
 
-from workflow.judge import render, settings
+from workflow.judge import settings
 from workflow.judge.checks import Comparison
-from workflow.judge.claims import AS_PRINTED
-from workflow.judge.outcomes import GROUPS, MEANINGS, SYMBOLS, UNDECIDED
-from workflow.judge.record_table import STUDIES
-from workflow.judge.settings import WAYS
+from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
+from workflow.judge.render import number
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
-from workflow.site import (
-    accounts,
-    claim_pages,
-    finder,
-    findings,
-    guide,
-    shrink,
-    text,
-)
+from workflow.site import claim_pages, findings, run_list, shrink
 from workflow.site.findings import Finding
-from workflow.site.folder import Claim, Report, reports
-from workflow.site.glossary import GLOSSARY
-from workflow.site.guide import Guide
-from workflow.site.methods import Algorithm, algorithms, in_a_line, styles
-from workflow.site.reached import Profile, profiles
+from workflow.site.folder import CLAIMS, Report, effect, reports
+from workflow.site.guide import Box, Guide
+from workflow.site.markdown import Rendered, inline, slug
 from workflow.trace import record
 from workflow.trace.cells import PlanError
 
@@ -59,40 +46,20 @@ POLICY = "; ".join(
     ]
 )
 STATIC = Path(__file__).parent / "static"
-THUMBNAILS = "thumbnails"
-FEW = 3  # findings on the first page
-MOST_ROWS = 35  # of the summary of a paper: two printed sides have room for these
-LIBRARIES = (
-    "numpy",
-    "scipy",
-    "torch",
-    "gpytorch",
-    "snakemake",
-    "mujoco",
-    "gymnasium",
-    "pandas",
-    "scikit-learn",
-)
+MARK = "static/site.css"  # a folder that has it is a site of ours
+METHODS, RUNS = "methods/index.html", "runs/index.html"
+GLOSSARY = "guide/glossary.html"
+BRIEF = 160  # letters of a text in the index of the search
 
 
 @dataclass(frozen=True)
-class Highlight:
-    """A finding on the first page, with its picture there."""
+class Method:
+    """A file of algorithms/, its names in the legends of papers, and its first sentence."""
 
-    finding: Finding
-    label: str
-    size: tuple[int, int]
-    alt: str
-
-
-@dataclass(frozen=True)
-class Line:
-    """A decided claim in the summary of a paper."""
-
-    claim: Claim
-    printed: str
-    groups: Sequence[str]
-    sentence: str
+    file: str
+    names: Sequence[str]
+    papers: Sequence[str]
+    about: str
 
 
 @dataclass(frozen=True)
@@ -101,14 +68,9 @@ class Site:
 
     root: Path
     reports: Sequence[Report]
-    algorithms: Sequence[Algorithm]
-    guide: Sequence[Guide] = ()
-    profiles: Sequence[Profile] = ()
-
-    @property
-    def outcomes(self) -> list[str]:
-        """The outcomes that any report has a column for."""
-        return list(dict.fromkeys(name for report in self.reports for name in report.counts))
+    guide: Mapping[str, Rendered]
+    findings: Sequence[Finding]
+    told: Mapping[str, Box]
 
     def page(self, path: str, template: str, **shown: Any) -> None:
         """Write one page; `up` leads from it to the top of the site."""
@@ -116,10 +78,8 @@ class Site:
         words = _environment().get_template(template).render(site=self, up=up, path=path, **shown)
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(
-            "\n".join(line.rstrip() for line in words.splitlines() if line.strip()) + "\n",
-            encoding="utf-8",
-        )
+        lines = (line.rstrip() for line in words.splitlines() if line.strip())
+        target.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def build(
@@ -132,64 +92,42 @@ def build(
     """
     found = reports(source, papers)
     _clear(target)
-    methods = algorithms(found, root)
-    names = [method.name for method in methods]
-    told_by_guide = guide.pages(root, found, names)
-    site = Site(target, found, methods, told_by_guide, profiles(found))
-    words = guide.told(root, found, names)
     shutil.copytree(STATIC, target / "static")
-    (target / "static" / "source.css").write_text(styles() + "\n", encoding="utf-8")
-    known = {report.name: report for report in found}
+    guide = Guide(root, found)
+    known = {report.name for report in found}
     told = [finding for finding in findings.load(root) if finding.paper in known]
-    site.page(
-        "index.html",
-        "overview.html",
-        environment=_versions(),
-        findings=told,
-        highlights=_highlights(site, known, told),
-        told=words,
-        ways=WAYS,
-        commit=record.provenance()["commit"],
-        source=source,
-    )
-    site.page(
-        "findings.html",
-        "findings.html",
-        findings=[(finding, known[finding.paper]) for finding in told],
-    )
-    site.page("methods.html", "methods.html")
-    if site.profiles:
-        site.page("profiles.html", "profiles.html", profiles=site.profiles)
-    site.page("glossary.html", "glossary.html", glossary=GLOSSARY)
-    site.page(
-        "find.html",
-        "find.html",
-        lines=finder.lines(found, site.algorithms, told, site.guide),
-        papers=[(report.name, report.label) for report in found],
-        outcomes=[(name, name) for name in site.outcomes],
-        qualifiers=[(name, name) for name in GROUPS],
-        kinds_of_check=list(finder.CHECKS.items()),
-    )
+    site = Site(target, found, guide.pages(), told, guide.told())
     for report in found:
-        _paper(site, report, words.get(report.name, Markup()))
-    _runs(site, root, others=not papers)
-    for page in site.guide:
-        site.page(page.path, "guide.html", page=page)
-    for picture in guide.pictures(root) if site.guide else []:
-        shutil.copyfile(picture, target / guide.FOLDER / picture.name)
-    site.page("algorithms/index.html", "algorithms.html")
-    for algorithm in site.algorithms:
-        site.page(f"algorithms/{algorithm.name}.html", "algorithm.html", algorithm=algorithm)
+        _paper(site, report)
+    pictures = {report.name: _thumbnail(site, report) for report in found}
+    commit = record.provenance()["commit"]
+    site.page("index.html", "home.html", pictures=pictures, commit=commit, source=source)
+    methods = _methods(root, found)
+    site.page(METHODS, "methods.html", page=site.guide.get(METHODS), methods=methods)
+    site.page(
+        RUNS,
+        "runs.html",
+        page=site.guide.get(RUNS),
+        accounts=[(report, run_list.lines(report, root)) for report in found],
+    )
+    for path, page in site.guide.items():
+        if path not in (METHODS, RUNS):
+            site.page(path, "guide.html", page=page)
+    for picture in guide.pictures():
+        shutil.copyfile(picture, target / "guide" / picture.name)
+    lines = json.dumps(_index(site, methods), ensure_ascii=False, separators=(",", ":"))
+    (target / "static" / "index.js").write_text(f"noregret.find({lines});\n", encoding="utf-8")
     return sorted(target.rglob("*.html"))
 
 
-def _paper(site: Site, report: Report, told: Markup) -> None:
-    """The page of a paper with what came of it in words, its run-sets and pictures; curves become
-    scripts, which a page read from a file may load.
+def _paper(site: Site, report: Report) -> None:
+    """The page of a paper, those of its claims, and their pictures; curves become scripts, which a
+    page read from a file may load.
     """
     folder = site.root / report.name
     folder.mkdir()
-    shutil.copyfile(report.folder / "seeds.parquet", folder / "seeds.parquet")
+    for name in ("seeds.parquet", "runs.parquet"):
+        shutil.copyfile(report.folder / name, folder / name)
     for path in sorted(report.folder.iterdir()):
         if path.suffix == ".png":
             shrink.put(path, folder)
@@ -205,107 +143,89 @@ def _paper(site: Site, report: Report, told: Markup) -> None:
         "paper.html",
         report=report,
         matrix=settings.matrix(report.comparisons),
-        told=told,
-        appendix_says=render.APPENDIX,
+        box=site.told[report.name],
+        findings=[one for one in site.findings if one.paper == report.name],
     )
     for claim in report.judged:
-        _claim(site, report, claim)
+        site.page(
+            f"{report.name}/{CLAIMS}/{claim.id}.html",
+            "claim.html",
+            report=report,
+            claim=claim,
+            check=claim_pages.check_of(claim, report.entry),
+            printed=claim_pages.printed(report, claim),
+            marks=[claim_pages.marks(one) for one in claim.comparisons],
+            sample=claim_pages.sample(report, claim),
+            settings=report.by_setting[claim.id],
+            beside=[one for one in report.shown if claim in one.claims],
+            seconds=claim_pages.seconds(report, claim),
+            findings=[
+                one for one in site.findings if one.paper == report.name and claim.id in one.claims
+            ],
+        )
     for former in report.entry.get("withdrawn", []):
-        site.page(
-            f"{report.name}/{claim_pages.FOLDER}/{former['id']}.html",
-            "withdrawn.html",
-            report=report,
-            former=former,
-        )
-    _summary(site, report)
-    for problem in report.problems:
-        site.page(
-            f"{report.name}/{'' if problem == STUDIES else 'runs-'}{problem}.html",
-            "runs.html",
-            report=report,
-            problem="" if problem == STUDIES else problem,
-            runs=report.on(problem),
-        )
+        address = f"{report.name}/{CLAIMS}/{former['id']}.html"
+        site.page(address, "withdrawn.html", report=report, former=former)
 
 
-def _runs(site: Site, root: Path, *, others: bool) -> None:
-    """The page of all run-sets, and what they cost."""
-    found = accounts.accounts(site.reports, root, others=others)
-    total = accounts.summed(account.total for account in found)
-    site.page(
-        "runs.html",
-        "accounts.html",
-        accounts=found,
-        total=total,
-        alone=sum(account.alone for account in found),
-        hours_alone=sum(account.hours_alone for account in found),
-        never=[key for key in ("carried", "other_code", "timeouts") if not getattr(total, key)],
+def _thumbnail(site: Site, report: Report) -> tuple[str, tuple[int, int], str] | None:
+    """The picture of a paper that the page of results has first, else its first one, small: its
+    file, its size and what it shows.
+    """
+    there = sorted(
+        (one for one in report.shown if one.image),
+        key=lambda one: one.id != site.told[report.name].picture,
     )
+    if not there:
+        return None
+    name = f"{report.name}/thumbnail{shrink.ENDING}"
+    size = shrink.put_small(report.folder / there[0].image, site.root / name)
+    return name, size, there[0].alt
 
 
-def _claim(site: Site, report: Report, claim: Claim) -> None:
-    """The page of a claim."""
-    site.page(
-        f"{report.name}/{claim_pages.FOLDER}/{claim.id}.html",
-        "claim.html",
-        report=report,
-        claim=claim,
-        check=claim_pages.check_of(claim, report.entry),
-        printed=claim_pages.printed(report, claim),
-        pictured=claim_pages.pictured(claim),
-        sample=claim_pages.sample(report, claim),
-        settings=report.by_setting[claim.id],
-        sentence=report.sentences[claim.id],
-        says=report.verdicts["readings"],
-        beside=claim_pages.shown_in(report, claim),
-        commands=claim_pages.commands(report, claim),
-    )
+def _methods(root: Path, found: Sequence[Report]) -> list[Method]:
+    """The files of algorithms/ that a paper uses."""
+    uses: dict[str, list[tuple[str, str]]] = {}
+    for report in found:
+        for name, entry in report.entry["algorithms"].items():
+            uses.setdefault(entry["is"].split(".")[0], []).append((name, report.label))
+    lines = []
+    for module, used in sorted(uses.items()):
+        code = (root / "algorithms" / f"{module}.py").read_text(encoding="utf-8")
+        about = " ".join((ast.get_docstring(ast.parse(code)) or "").split("\n\n")[0].split())
+        names, labels = zip(*used, strict=True)
+        first = re.split(r"(?<=[.:])\s", about)[0].rstrip(":")
+        lines.append(Method(module, list(dict.fromkeys(names)), list(dict.fromkeys(labels)), first))
+    return lines
 
 
-def _summary(site: Site, report: Report) -> None:
-    """The claims of a paper on two printed sides."""
-    # of the claims that are counted apart, and of those for which the table has no room, a long
-    # summary has the outcome alone
-    decided = [
-        Line(
-            claim,
-            claim_pages.in_short(claim_pages.printed(report, claim)),
-            claim.groups,
-            report.sentences[claim.id],
-        )
-        for claim in report.claims
-        if claim.verdict != UNDECIDED
-    ]
-    if len(decided) > MOST_ROWS:
-        rows = [line for line in decided if not line.groups][:MOST_ROWS]
-    else:
-        rows = decided
-    site.page(
-        f"{report.name}/summary.html",
-        "summary.html",
-        report=report,
-        decided=rows,
-        in_short=[line.claim for line in decided if line not in rows],
-        others=[claim for claim in report.claims if claim.verdict == UNDECIDED],
-        is_printed=any(line.printed for line in decided),
-    )
-
-
-def _highlights(
-    site: Site, known: Mapping[str, Report], told: Sequence[Finding]
-) -> list[Highlight]:
-    """The first finding with a picture of each paper, the first FEW of these."""
-    found: dict[str, Highlight] = {}
-    for finding in told:
-        report = known[finding.paper]
-        shown = next((each for each in report.shown if each.id == finding.figure), None)
-        if shown is None or not shown.image or finding.paper in found or len(found) == FEW:
-            continue
-        target = site.root / THUMBNAILS / f"{finding.id}{shrink.ENDING}"
-        target.parent.mkdir(exist_ok=True)
-        size = shrink.put_small(report.folder / shown.image, target)
-        found[finding.paper] = Highlight(finding, report.label, size, shown.alt)
-    return list(found.values())
+def _index(site: Site, methods: Sequence[Method]) -> list[list[str]]:
+    """What the search finds: of each thing its kind, its name, where it is, and more words."""
+    terms = site.guide[GLOSSARY].headings if GLOSSARY in site.guide else ()
+    lines = [["term", one.words, f"{GLOSSARY}#{one.id}", one.text] for one in terms]
+    for report in site.reports:
+        title = str(report.head.get("title", report.label))
+        lines.append(["paper", title, f"{report.name}/index.html", report.label])
+    for one in methods:
+        lines.append(["method", one.file, METHODS, f"{', '.join(one.names)}: {one.about}"])
+    for path, page in site.guide.items():
+        if path != GLOSSARY:
+            lines.append(["guide", page.title, path, ""])
+            lines += [
+                ["guide", f"{page.title}: {one.words}", f"{path}#{one.id}", one.text[:BRIEF]]
+                for one in page.headings
+            ]
+    for report in site.reports:
+        lines += [
+            [
+                "claim",
+                str(claim.entry["says"]),
+                f"{report.name}/{CLAIMS}/{claim.id}.html",
+                f"{report.label}, {claim.entry['where']}: {claim.verdict} {claim.group} {claim.id}",
+            ]
+            for claim in report.judged
+        ]
+    return lines
 
 
 def _curves(path: Path) -> str:
@@ -343,11 +263,7 @@ def _coarse(data: Any) -> Any:
 
 def _clear(target: Path) -> None:
     """Make room, if what is there is a site of ours."""
-    if (
-        target.exists()
-        and any(target.iterdir())
-        and not (target / "static" / "source.css").exists()
-    ):
+    if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
         raise FileExistsError(
             f"{target} holds files that are not a site of this project: name another folder with -o"
         )
@@ -364,60 +280,19 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
-        "hours": hours,
-        "inline": text.inline,
-        "slug": slug,
-        "duration": duration,
-        "in_a_line": in_a_line,
-        "sentence": sentence,
-        "number": render.number,
-        "effect": effect,
-        "decided": decided,
-        "seeds": seeds,
-    }
-    found.tests["startswith"] = str.startswith
-    found.globals |= {"as_printed": AS_PRINTED, "studies": STUDIES}
-    found.globals |= {"groups": GROUPS, "meanings": MEANINGS, "undecided": UNDECIDED}
-    found.globals |= {"symbol": {**SYMBOLS, UNDECIDED: "?"}, "policy": POLICY}
+    found.filters |= {"inline": inline, "slug": slug, "duration": duration, "effect": effect}
+    found.filters |= {"number": number, "decided": decided}
+    found.globals |= {"policy": POLICY, "symbol": {**SYMBOLS, UNDECIDED: "?"}}
+    found.globals |= {"meanings": MEANINGS}
     return found
-
-
-def slug(verdict: str) -> str:
-    """A verdict as the name of a style."""
-    return "-".join(re.findall(r"\w+", verdict))
-
-
-def sentence(words: str) -> str:
-    """Words as a sentence of their own."""
-    return f"{words[:1].upper()}{words[1:]}."
-
-
-def effect(one: Comparison) -> str:
-    """An effect with its interval; what was not run has none."""
-    return "" if one.missing else render.effect(one.kind, one.effect, one.low, one.high)
 
 
 def decided(one: Comparison) -> str:
     """Which side a comparison decides for, or why for none, in words."""
     if one.decides:
         return f"{one.decides} the claim"
-    if why := one.missing or one.few or one.undecided:
+    if why := one.apart or one.missing or one.few or one.undecided:
         return why
     if one.p_against <= one.level:
         return "on the other side, not surely enough for one comparison of several"
     return "for neither side"
-
-
-def seeds(count: int) -> str:
-    """So many seeds, in words."""
-    return f"{count} seed{'' if count == 1 else 's'}"
-
-
-def hours(value: float) -> str:
-    """Core-hours for people."""
-    return f"{value:.2f}" if value >= 0.005 or not value else "< 0.01"
-
-
-def _versions() -> Mapping[str, str]:
-    return {name: version(name) for name in LIBRARIES}

@@ -1,15 +1,11 @@
-"""The Markdown of this repository's pages as HTML: CommonMark with GitHub's tables, by markdown-it,
-with the anchors, tables and links that this site has.
-
-Markup in a text is escaped, but for comments, which are left out, and for `<a href><img></a>`, by
-which tables hold small pictures.
+"""Markdown as HTML: pages of this repository and tables of reports, by markdown-it with GitHub's
+tables, and single sentences. Markup in a text is escaped; comments are left out.
 """
 
 from __future__ import annotations
 
-import html
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -20,43 +16,52 @@ from markupsafe import Markup, escape
 Resolve = Callable[[str], str]  # an address in the text to one of the site; "" where there is none
 Picture = Callable[[str, str], str]  # an address and its words to markup
 
-COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-ATTRIBUTE = re.compile(r'(\w+)="(.*?)"')
-RESERVED = ("content", "large")  # ids of every page
-WIDE = 40  # letters from which on a cell needs a width
+SYMBOLS = {r"\lambda": "λ", r"\bar q": "q̄", r"\beta": "β", r"\mu": "µ"}
+RAISED = str.maketrans("-0123456789tx", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹ᵗˣ")
+RESERVED = ("content",)  # ids of every page
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?|-?∞|-|")
 OURS = "ours"  # the type of tokens whose content is markup of this module's making
 
 
 @dataclass(frozen=True)
+class Heading:
+    """A heading below the first, with the text up to the next one."""
+
+    id: str
+    level: int
+    words: str
+    text: str
+
+
+@dataclass(frozen=True)
 class Rendered:
-    """A page: its first heading in plain words, its markup, and its other headings of the second
-    level, (id, words).
-    """
+    """A page: its first heading in plain words, its markup, and its other headings."""
 
     title: str
     body: Markup
-    sections: Sequence[tuple[str, str]]
+    headings: Sequence[Heading]
 
 
-def render(text: str, resolve: Resolve, picture: Picture) -> Rendered:
-    """A page of Markdown as markup. A link that `resolve` knows no place for stays as text, with
-    its address behind it.
-    """
+def render(
+    text: str,
+    resolve: Resolve = lambda link: link if link.startswith("#") else "",
+    picture: Picture = lambda _link, alt: str(escape(alt)),
+) -> Rendered:
+    """A text as markup. A link that `resolve` knows no place for stays as words."""
     parser = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
     tokens = parser.parse(text)
-    title, sections = _name_headings(tokens)
+    title, headings = _name_headings(tokens)
     _shape_tables(tokens, title)
     for token in tokens:
-        if token.type == "fence" or token.type == "code_block":
+        if token.type in ("fence", "code_block"):
             _set(token, f'<pre tabindex="0"><code>{escape(token.content)}</code></pre>\n')
         elif token.type == "html_block":
-            said = COMMENT.sub("", token.content).strip()
-            _set(token, f"<p>{escape(said)}</p>\n" if said else "")
+            said = _escaped(token.content)
+            _set(token, f"<p>{said}</p>\n" if said else "")
         elif token.children is not None:
-            token.children = list(_inline(token.children, resolve, picture))
+            _shape(token.children, resolve, picture)
     parser.add_render_rule(OURS, lambda _, tokens, at, *__: tokens[at].content)
-    body = Markup(parser.renderer.render(tokens, parser.options, {}))
-    return Rendered(title, body, tuple(sections))
+    return Rendered(title, Markup(parser.renderer.render(tokens, parser.options, {})), headings)
 
 
 def slug(words: str) -> str:
@@ -64,13 +69,33 @@ def slug(words: str) -> str:
     return re.sub(r"[^\w\- ]", "", words.strip().lower()).replace(" ", "-")
 
 
-def _name_headings(tokens: Sequence[Token]) -> tuple[str, list[tuple[str, str]]]:
-    """Gives every heading but the first its anchor; what the first says, and the sections."""
-    title, sections, ids = "", [], set(RESERVED)
-    for token, inline in pairwise(tokens):
+def mathematics(text: str) -> str:
+    r"""A title with `$\lambda = 10^{-4}$` in it, in plain letters."""
+    return re.sub(r"\$([^$]*)\$", lambda found: _plain(found[1]), text)
+
+
+def inline(text: str) -> Markup:
+    """A sentence with `code`, *emphasis* and **weight** of Markdown."""
+    safe = str(escape(mathematics(text)))
+    safe = re.sub(r"`([^`]+)`", r"<code>\1</code>", safe)
+    safe = re.sub(r"\*\*([^*]+)\*\*", r"<strong>\1</strong>", safe)
+    return Markup(re.sub(r"(?<![\w*])\*([^* ][^*]*)\*(?![\w*])", r"<em>\1</em>", safe))
+
+
+def _plain(formula: str) -> str:
+    for name, symbol in SYMBOLS.items():
+        formula = formula.replace(name, symbol)
+    formula = re.sub(r"\^\{?([-\dtx]+)\}?", lambda found: found[1].translate(RAISED), formula)
+    return re.sub(r"_\{([^}]*)\}", r"_\1", formula)
+
+
+def _name_headings(tokens: Sequence[Token]) -> tuple[str, list[Heading]]:
+    """Gives every heading but the first its anchor; what the first says, and the others."""
+    title, found, ids = "", [], set(RESERVED)
+    for at, (token, words) in enumerate(pairwise(tokens)):
         if token.type != "heading_open":
             continue
-        said = _plain(inline)
+        said = _words(words)
         if not title:
             title = said
             continue
@@ -81,9 +106,11 @@ def _name_headings(tokens: Sequence[Token]) -> tuple[str, list[tuple[str, str]]]
             name = f"{first}-{number}"
         ids.add(name)
         token.attrSet("id", name)
-        if token.tag == "h2":
-            sections.append((name, said))
-    return title, sections
+        following = tokens[at + 3 :]
+        end = next((i for i, t in enumerate(following) if t.type == "heading_open"), None)
+        text = " ".join(_words(t) for t in following[:end] if t.type == "inline")
+        found.append(Heading(name, int(token.tag[1]), said, text))
+    return title, found
 
 
 def _shape_tables(tokens: Sequence[Token], label: str) -> None:
@@ -92,90 +119,79 @@ def _shape_tables(tokens: Sequence[Token], label: str) -> None:
     site's policy allows no style.
     """
     columns: list[str] = []
+    numeric: list[bool] = []
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
-            label = _plain(tokens[at + 1])
+            label = _words(tokens[at + 1])
         elif token.type == "table_open":
-            columns = []
+            columns, numeric = [], _numeric(tokens[at:])
             region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
-            _set(token, f'{region}<table class="stacked">\n')
+            _set(token, f'{region}<table class="sortable stacked">\n')
         elif token.type == "table_close":
             _set(token, "</table></div>\n")
         elif token.type == "tr_open":
             position = -1
         elif token.type in ("th_open", "td_open"):
             position += 1
-            _shape_cell(tokens[at : at + 3], position, columns)
+            said, closing = _words(tokens[at + 1]), tokens[at + 2]
+            token.attrs.pop("style", "")
+            is_head = token.type == "th_open"
+            if is_head:
+                columns.append(said)
+            is_name = bool(said) if is_head else position == 0
+            token.tag = closing.tag = "th" if is_name else "td"
+            if is_name:
+                token.attrSet("scope", "col" if is_head else "row")
+            if numeric[position]:
+                token.attrSet("class", "number")
+            if not is_name and not is_head:
+                token.attrSet("data-label", columns[position])
 
 
-def _shape_cell(cell: Sequence[Token], position: int, columns: list[str]) -> None:
-    """Shapes one cell: its opening, its words, its closing. A head adds its name to `columns`."""
-    opening, inline, closing = cell
-    said, is_head = _plain(inline), opening.type == "th_open"
-    is_number = "right" in str(opening.attrs.pop("style", ""))
-    if is_head:
-        columns.append(said)
-    is_name = bool(said) if is_head else position == 0
-    opening.tag = closing.tag = "th" if is_name else "td"
-    if is_name:
-        opening.attrSet("scope", "col" if is_head else "row")
-    if is_number and (is_head or position):
-        opening.attrSet("class", "number")
-    elif not is_head and position and len(said) > WIDE:
-        opening.attrSet("class", "text")
-    if not is_head and position:
-        opening.attrSet("data-label", columns[position])
+def _numeric(tokens: Sequence[Token]) -> list[bool]:
+    """Which columns of the first table hold numbers alone, the first column never."""
+    found: list[bool] = []
+    for token, words in pairwise(tokens):
+        if token.type == "table_close":
+            break
+        if token.type == "th_open":
+            found.append(bool(found))
+        elif token.type == "tr_open":
+            position = -1
+        elif token.type == "td_open":
+            position += 1
+            found[position] &= bool(NUMBER.fullmatch(_words(words)))
+    return found
 
 
-def _inline(tokens: Iterable[Token], resolve: Resolve, picture: Picture) -> Iterator[Token]:
-    """The tokens of a line with this site's links and pictures."""
-    behind: list[str] = []  # what closes each link that is open
-    said = ""  # what stands in the link
+def _shape(tokens: Sequence[Token], resolve: Resolve, picture: Picture) -> None:
+    """The links and pictures of a line as this site has them."""
+    ends = ""  # links do not nest
     for token in tokens:
-        said += _words(token)
         if token.type == "link_open":
-            address, said = str(token.attrs["href"]), ""
-            place = resolve(address)
-            behind.append("</a>" if place else address)
+            place = resolve(str(token.attrs["href"]))
+            ends = "</a>" if place else ""
             _set(token, f'<a href="{escape(place)}">' if place else "")
         elif token.type == "link_close":
-            closing = behind.pop()
-            path = re.sub(r"^(\.\./)+", "", closing)
-            where = "" if path in said else f' <span class="where">({escape(path)})</span>'
-            _set(token, closing if closing == "</a>" else where)
+            _set(token, ends)
         elif token.type == "image":
-            _set(token, picture(str(token.attrs["src"]), _plain(token)))
+            _set(token, picture(str(token.attrs["src"]), _words(token)))
         elif token.type == "html_inline":
-            _set(token, _markup(token.content, behind, resolve, picture))
-        yield token
+            _set(token, _escaped(token.content))
 
 
-def _markup(tag: str, behind: list[str], resolve: Resolve, picture: Picture) -> str:
-    """A tag that stands in the text: a picture, a link around one, or words that look like one."""
-    found = {name: html.unescape(value) for name, value in ATTRIBUTE.findall(tag)}
-    if tag.startswith("<!--"):
-        return ""
-    if tag.startswith("<img ") and "src" in found:
-        return picture(found["src"], found.get("alt", ""))
-    if tag.startswith("<a href="):
-        place = resolve(found.get("href", ""))
-        behind.append("</a>" if place else "")
-        return f'<a href="{escape(place)}">' if place else ""
-    if tag == "</a>" and behind:
-        return behind.pop()
-    return str(escape(tag))
+def _escaped(markup: str) -> str:
+    return str(escape(re.sub(r"<!--.*?-->", "", markup, flags=re.DOTALL).strip()))
 
 
 def _set(token: Token, markup: str) -> None:
     token.type, token.content, token.children = OURS, markup, None
 
 
-def _plain(token: Token) -> str:
-    """The words of a line without its marks."""
-    return "".join(_words(child) for child in token.children or [])
-
-
 def _words(token: Token) -> str:
+    """The words of a line without its marks."""
+    if token.children is not None:
+        return "".join(_words(child) for child in token.children)
     if token.type in ("text", "text_special", "code_inline", "image"):
         return token.content
     return " " if token.type in ("softbreak", "hardbreak") else ""

@@ -49,16 +49,6 @@ def test_views_and_gathers_and_blocks_are_the_same_numbers(smooth, gram):
     assert_array_equal(kernel.column(asked[-1]), kernel.compute(asked[-1]))
 
 
-@pytest.mark.parametrize("size", [1, 64, 191, 192, 1000])
-def test_blocks_are_the_columns_in_parts(smooth, size):
-    kernel = GaussianTable(smooth(0, A=3 * FIRST_ROWS)[0], 0.5)
-    for arms in ([], [4], [3, 4, 5], [5, 3, 4, 3], np.arange(100)):
-        blocks = list(kernel.blocks(arms, size))
-        seen = np.concatenate([np.arange(len(kernel))[block] for block, _ in blocks])
-        assert_array_equal(seen, np.arange(len(kernel)))
-        assert_array_equal(np.hstack([K for _, K in blocks]), kernel.columns(arms))
-
-
 def test_a_pickle_leaves_the_memo_out_and_answers_the_same(smooth):
     kernel = GaussianTable(smooth(0, A=100)[0], 0.5)
     empty = pickle.dumps(kernel)

@@ -4,8 +4,6 @@ of them.
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.arms import ExactPosterior, GaussianTable, TextbookPosterior
@@ -44,14 +42,6 @@ def test_it_equals_conditioning_on_all_pulls(smooth, gram, dense, seed, lam, kin
     assert_allclose(posterior.variance, np.diag(covariance), atol=1e-13 / lam**2, rtol=1e-9)
     assert posterior.distinct == len(set(x.tolist()))
     assert posterior.variance_of(3) == posterior.variance[3]
-
-
-@pytest.mark.parametrize("kind", [ExactPosterior, TextbookPosterior])
-def test_before_any_pull_it_is_the_prior(smooth, kind):
-    posterior = exact(smooth(0)[0], 0.25, [], [], kind)
-    assert_array_equal(posterior.mean, np.zeros(60))
-    assert_array_equal(posterior.variance, np.full(60, 4.0))  # k(x,x) / lambda
-    assert posterior.distinct == 0
 
 
 def collapsed(K, lam, arms, n, sums):
@@ -173,24 +163,3 @@ def test_a_batch_told_at_once_is_its_pulls_one_by_one(smooth, kind):
     assert_array_equal(whole.variance, one.variance)
     assert whole.information == one.information
     assert whole.distinct == one.distinct
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.integers(0, 11), min_size=1, max_size=40),
-    st.integers(0, 5),
-    st.sampled_from([1e-4, 1e-2, 1.0]),
-)
-def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
-    posterior = ExactPosterior(
-        GaussianTable(np.random.default_rng(seed).random((12, 2)), BANDWIDTH), lam
-    )
-    for s, arm in enumerate(x):
-        before = posterior.variance.copy()
-        posterior.add(arm, 1.0)
-        assert (posterior.variance <= before).all()
-        n = x[: s + 1].count(arm)
-        # a ridge leverage score: n pulls of one arm share 1
-        assert posterior.variance_of(arm) <= (1 + 1e-9) / n
-        # no more can be known than if all were its pulls
-        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)

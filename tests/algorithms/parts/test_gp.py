@@ -2,15 +2,11 @@
 conditioning from scratch.
 """
 
-import pickle
-
 import gpytorch
 import numpy as np
 import pytest
 import torch
 from gpytorch.mlls import ExactMarginalLogLikelihood
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -105,14 +101,6 @@ def test_extending_by_blocks_is_conditioning_from_scratch(blocks):
     assert_allclose(posterior.log_evidence, scratch.log_evidence, rtol=1e-10)
 
 
-def test_extending_leaves_the_posterior_as_it_was():
-    model, (X, y) = known(2), data(10, 2)
-    posterior = Posterior.of(model, X[:8], y[:8])
-    before = pickle.dumps(posterior)
-    posterior.extend(X[8:], y[8:])
-    assert pickle.dumps(posterior) == before
-
-
 def test_slopes_are_those_of_central_differences():
     posterior, Z = Posterior.of(known(3), *data(30, 3)), data(6, 3, seed=1)[0]
     slopes = posterior.slopes(Z)
@@ -133,34 +121,6 @@ def test_draws_have_the_joint_mean_and_covariance():
     assert_allclose(draws.mean(0), posterior.mean(Z), atol=5 * np.sqrt(spread / 40_000))
     assert_allclose(np.cov(draws.T), posterior.covariance(Z), atol=5 * spread * np.sqrt(2 / 40_000))
     assert_allclose(draws[:3], posterior.sample(Z, np.random.default_rng(0), count=3), atol=0)
-
-
-def test_draws_at_data_and_at_repeated_points_pass_through_what_is_known():
-    (X, y) = data(8, 2)
-    posterior = Posterior.of(known(2, noise=1e-8), X, y)
-    draws = posterior.sample(
-        torch.cat([X, X[:2], X[:2] + 1e-9]), np.random.default_rng(0), count=20
-    )
-    # noise 1e-4, and jitter
-    assert_allclose(draws, np.tile(torch.cat([y, y[:2], y[:2]]), (20, 1)), atol=1e-3)
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 1000),
-    n=st.integers(1, 20),
-    d=st.integers(1, 4),
-    noise=st.sampled_from([1e-6, 1e-2, 1.0]),
-)
-def test_an_observation_never_adds_variance_and_the_order_of_rows_does_not_matter(
-    seed, n, d, noise
-):
-    model, (X, y), Z = known(d, noise), data(n + 1, d, seed), data(15, d, seed + 1)[0]
-    before, after = Posterior.of(model, X[:n], y[:n]), Posterior.of(model, X, y)
-    assert (after.variance(Z) <= before.variance(Z) + 1e-9).all()
-    turned = Posterior.of(model, X.flip(0), y.flip(0))
-    for ours, expected in zip(turned(Z), after(Z), strict=True):
-        assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("n", [20, 2000])

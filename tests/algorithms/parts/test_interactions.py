@@ -23,7 +23,6 @@ from algorithms.parts.factors.decomposition import (
     canonical,
     check,
     pair_agreement,
-    singletons,
     whole,
 )
 from algorithms.parts.factors.interactions import (
@@ -120,14 +119,6 @@ def test_successive_models_differ_by_one_split_or_merge_or_not_at_all():
     for (old, before), (new, after) in pairwise(found):
         # a refused proposal leaves the model that stands, fit and all
         assert (old == new) == (before is after)
-
-
-def test_where_nothing_can_move_the_one_model_is_repeated():
-    X, y = additive(20)
-    found, chain = begin(largest=1).sample(Distances(X), y, np.random.default_rng(1), count=5)
-    assert [model[0] for model in found] == [singletons(4)] * 5
-    assert len({id(model[1]) for model in found}) == 1
-    assert chain.decomposition == singletons(4)
 
 
 # when it moves

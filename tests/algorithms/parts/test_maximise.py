@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from algorithms.parts.search.maximise import (
-    box,
     climb,
     climb_best,
     coordinates,
@@ -78,12 +77,6 @@ def test_a_curved_valley_is_followed_to_its_end():
     assert np.median(np.abs(slopes[(ends > 0) & (ends < 1)])) < 0.05
 
 
-def test_the_best_of_many_maxima():
-    x, value = maximise(waves, cube(2), rng(), raw=256, starts=8, steps=100)
-    assert_allclose(x, 0.75, atol=1e-4)
-    assert_allclose(value, 1.0, atol=1e-6)
-
-
 @pytest.mark.parametrize("f", [waves, valley])
 def test_a_climb_is_the_same_alone_and_in_company(f):
     starts = rng().random((5, 2))
@@ -92,12 +85,6 @@ def test_a_climb_is_the_same_alone_and_in_company(f):
         alone = climb(f, cube(2), start[None], steps=60)
         assert_allclose(alone[0][0], end, atol=1e-9)
         assert_allclose(alone[1][0], value, atol=1e-9)
-
-
-def test_a_box_keeps_the_point_inside():
-    low, high = np.array([0.2, 0.5]), np.array([0.3, 0.9])
-    x, _ = maximise(bowl([0.9, 0.7]), box(low, high), rng(), **SEARCH)
-    assert_allclose(x, [0.3, 0.7], atol=1e-6)
 
 
 def test_coordinates_move_only_those():
@@ -143,8 +130,3 @@ def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_r
         match="the function is finite at none of 64 candidates: look at the model behind it",
     ):
         maximise(lambda X: torch.nan * X[:, 0], cube(2), rng(), **SEARCH)
-
-
-def test_a_constant_is_its_own_maximum():
-    x, value = maximise(lambda X: 0 * X.sum(1) + 3, cube(2), rng(), **SEARCH)
-    assert value == 3 and ((x >= 0) & (x <= 1)).all()

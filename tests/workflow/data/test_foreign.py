@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import unicodedata
 
-from workflow.data.foreign import BLANK, MOST, escaped, is_plain, shown
+from workflow.data.foreign import BLANK, escaped, is_plain
 from workflow.data.raw_file import Rejected
 
 
@@ -35,9 +35,3 @@ def test_what_is_not_plain_is_escaped_and_the_rest_stays():
         assert escaped(text) == expected and escaped(expected) == expected
         assert is_plain(text) is (text == expected)
         assert str(Rejected(text)) == expected
-
-
-def test_a_name_is_quoted_and_not_longer_than_some_lines():
-    assert shown("it's\u200b") == '"it\'s\\u200b"'
-    assert len(shown("\u202e" * 10_000)) == 6 * MOST + 2
-    assert shown(["a\x00"]) == repr("['a\\x00']")

@@ -286,24 +286,7 @@ def test_a_dry_run_tells_what_it_would_make_and_writes_nothing(toy, capsys):
     assert carry.main(["--check"]) == 1
 
 
-def test_dear_records_are_left_out_and_the_audit_says_so(toy, capsys):
-    toy.change("faster")
-    assert carry.main(["toy", "--most", "10"]) == 1  # leaves two of five: fewer than three
-    assert sorted(toy.run) == ["lemma/0", "lemma/1"]
-    assert "fewer than 3 are complete and cheap enough" in capsys.readouterr().out
-    assert carry.main(["toy", "--most", "20"]) == 0
-    assert sorted(name for name in toy.run if name.startswith("A")) == ["A/0", "A/1", "A/2"]
-    said = capsys.readouterr().out
-    assert "drawn among the cheaper ones only: 2 took more than 20 CPU seconds each" in said
-    (audit,) = toy.headers(toy.cells["p", "A"])[4]["carried"]
-    assert (audit["checked"], audit["most_seconds"]) == (["p/A/0", "p/A/1", "p/A/2"], 20.0)
-    (study,) = toy.headers(toy.studies["lemma"])[0]["carried"]
-    assert "most_seconds" not in study
-
-
-def test_what_cannot_be_decided_stays_as_it_is_unless_it_is_to_be_labelled(
-    toy, capsys, monkeypatch
-):
+def test_what_cannot_be_decided_stays_as_it_is(toy, capsys, monkeypatch):
     toy.change("another rule")
     toy.here = {**toy.here, "libraries": {**toy.here["libraries"], "numpy": "0"}}
     toy.differing = {f"A/{seed}" for seed in range(5)}  # which another version may explain
@@ -321,12 +304,7 @@ def test_what_cannot_be_decided_stays_as_it_is_unless_it_is_to_be_labelled(
     monkeypatch.setattr(verify, "rerun", fails)
     assert carry.main([]) == 1
     assert "failed: could not be made again: no such data" in capsys.readouterr().out
-    assert carry.main(["--most", "-1"]) == 1
-    assert "of 5 fewer than 3 are complete and cheap enough" in capsys.readouterr().out
     assert toy.contents[toy.root / toy.cells["p", "A"].published] == before
-    assert carry.main(["--label"]) == carry.main(["--check"]) == 0
-    label = toy.headers(toy.cells["p", "A"])[0]["other_code"]["because"]
-    assert label.startswith("not decided: p/A/") and label.endswith("no such data")
 
 
 def test_other_parameters_are_labelled_without_a_run(toy):

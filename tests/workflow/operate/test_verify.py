@@ -13,7 +13,7 @@ import pytest
 
 from tests.workflow import checkout, synthetic
 from workflow.measure import condense
-from workflow.operate import archive, verify
+from workflow.operate import verify
 from workflow.operate.verify import Candidate
 from workflow.trace import one_path, record
 from workflow.trace.cells import installed, with_data
@@ -111,16 +111,6 @@ def test_a_changed_a_damaged_and_a_stale_record_are_told_apart(copy):
     assert "; verdicts on better read it\n" in found.stdout
     assert "damaged: results/smoke/mini/studies/lemma/0.parquet: " in found.stdout
     assert found.stdout.endswith("\n1 of 2 records agree bit for bit; 1 differs; 1 damaged\n")
-
-
-def test_the_records_of_an_archive_are_made_again_without_results(copy):
-    archive.write(copy / "made.zip", root=copy)
-    shutil.rmtree(copy / "results")
-    found = checkout.run(copy, "workflow.verify", "--archive", "made.zip", "--minutes", "0.1")
-    (copy / "made.zip").unlink()
-    assert found.returncode == 0, found.stdout + found.stderr
-    assert "making 1 of 3 records again" in found.stdout
-    assert not (copy / "results").exists()
 
 
 def test_published_records_are_made_again_where_results_has_none(copy):
@@ -337,11 +327,9 @@ def test_a_run_on_other_data_is_not_compared(toy, monkeypatch, capsys):
 def test_nothing_to_compare_and_wrong_arguments_are_sentences(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert verify.main([]) == 2
-    assert "nothing to compare: run the workflow, name an --archive" in capsys.readouterr().out
+    assert "nothing to compare: run the workflow, or give more --minutes" in capsys.readouterr().out
     assert verify.main(["--papers", "nobody"]) == 2
     assert "unknown paper 'nobody'" in capsys.readouterr().err
-    assert verify.main(["--archive", "none.zip"]) == 1
-    assert "none.zip: expected an archive" in capsys.readouterr().err
     for wrong in (["--minutes", "0"], ["--cores", "0"]):
         with pytest.raises(SystemExit, match="2"):
             verify.main(wrong)

@@ -366,7 +366,7 @@ Path("shown/small.md").write_text("| a |\\\\n|---|\\\\n| 1 |\\\\n")
 report = folder.Report("mini", Path("shown"), plan.entry, {"scale": "smoke", "claims": []}, {})
 print(json.dumps({
     "sections": list(REGISTRY),
-    "shown": [[each.id, each.kind, each.sheet is not None] for each in report.shown],
+    "shown": [[each.id, each.kind, each.table is not None] for each in report.shown],
 }))
 """
 

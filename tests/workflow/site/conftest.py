@@ -13,16 +13,14 @@ from tests.workflow.site import made_up
 from workflow.plan.resolve import ROOT
 from workflow.site.build import build
 
-# one page with wide tables, one without, and what the runs name
-ALGORITHMS = "dumbo", "lcbo", "random_search"
-
 
 @pytest.fixture(scope="session")
 def made_up_site(tmp_path_factory) -> Path:
-    """The site of the made-up report, with the pages of three algorithms and the guide."""
+    """The site of the made-up report, with the guide."""
     root = tmp_path_factory.mktemp("checkout")
     for name in (
         "papers",
+        "algorithms",
         "docs",
         "README.md",
         "ARCHITECTURE.md",
@@ -30,9 +28,6 @@ def made_up_site(tmp_path_factory) -> Path:
         "SECURITY.md",
     ):
         (root / name).symlink_to(ROOT / name)
-    (root / "algorithms").mkdir()
-    for name in ALGORITHMS:
-        (root / "algorithms" / f"{name}.py").symlink_to(ROOT / "algorithms" / f"{name}.py")
     site = tmp_path_factory.mktemp("site")
     build(made_up.report(tmp_path_factory.mktemp("report")), site, root)
     return site

@@ -7,14 +7,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
-
-from workflow.plan import reader
 
 LOADS = {
     ("img", "src"),
@@ -111,12 +108,6 @@ def test_links_lead_somewhere(site, request):
     folder = request.getfixturevalue(site).resolve()
     assert complaints(folder) == []
     assert sum(len(read(path).links) for path in folder.rglob("*.html")) > 100
-
-
-def test_the_page_of_studies_says_what_each_computes(reference_site):
-    page = (reference_site / "bkb" / "studies.html").read_text()
-    for study in reader.read("bkb")["studies"]:
-        assert f"{study['id']} ({escape(study['where'], quote=False)}): " in page
 
 
 def test_every_page_is_reached_from_the_first(made_up_site):

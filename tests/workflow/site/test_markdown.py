@@ -48,15 +48,11 @@ def test_a_text_becomes_its_markup():
         ("`a*b*` \\*c\\* `` d`e ``", "<p><code>a*b*</code> *c* <code>d`e</code></p>"),
         ("[a `b`](c.md#d)", '<p><a href="at/c.md#d">a <code>b</code></a></p>'),
         ("[a](../no.py)", '<p><a href="at/../no.py">a</a></p>'),
-        ("[a](no.py)", '<p>a <span class="where">(no.py)</span></p>'),
+        ("[a](no.py)", "<p>a</p>"),
         ("[`no.py`](no.py)", "<p><code>no.py</code></p>"),
         ("![a *b*](c.png)", '<p><img src="c.png" alt="a b"></p>'),
         ("<https://x.y/z>", '<p><a href="at/https://x.y/z">https://x.y/z</a></p>'),
         ("a &lt; b &amp; c & d", "<p>a &lt; b &amp; c &amp; d</p>"),
-        (
-            '<a href="x"><img src="y" alt="z" width="9"></a>',
-            '<p><a href="at/x"><img src="y" alt="z"></a></p>',
-        ),
         ("<script>1</script>", "<p>&lt;script&gt;1&lt;/script&gt;</p>"),
     ]:
         assert made(text) == markup
@@ -66,7 +62,7 @@ def test_a_table_has_names_for_its_cells_and_keeps_pipes_in_code():
     text = "# t\n\n| a | `b` |\n| --- | ---: |\n| x | 1 |\n| `p \\| q` | |\n"
     assert made(text).replace("\n", "") == (
         '<h1>t</h1><div class="scroll" tabindex="0" role="region" aria-label="t">'
-        '<table class="stacked"><thead><tr><th scope="col">a</th>'
+        '<table class="sortable stacked"><thead><tr><th scope="col">a</th>'
         '<th scope="col" class="number"><code>b</code></th></tr></thead><tbody>'
         '<tr><th scope="row">x</th><td class="number" data-label="b">1</td></tr>'
         '<tr><th scope="row"><code>p | q</code></th><td class="number" data-label="b"></td></tr>'
@@ -88,6 +84,25 @@ def test_no_text_becomes_other_markup():
         assert "onerror=1>" not in page.body
 
 
-def test_the_title_and_the_sections_are_plain_words():
-    page = markdown.render("# The `a` & *b*\n## C [d](e)\n### f", str, lambda *_: "")
-    assert (page.title, page.sections) == ("The a & b", (("c-d", "C d"),))
+def test_the_title_and_the_headings_are_plain_words():
+    page = markdown.render("# The `a` & *b*\n## C [d](e)\nmore *words*\n### f")
+    assert page.title == "The a & b"
+    found = [(one.id, one.level, one.words, one.text) for one in page.headings]
+    assert found == [("c-d", 2, "C d", "more words"), ("f", 3, "f", "")]
+
+
+def test_mathematics_in_plain_letters():
+    for title, plain in [
+        (r"Cadata, $\lambda = 10^{-4}$, $\bar q = 2$", "Cadata, λ = 10⁻⁴, q̄ = 2"),
+        ("Resparsifications and $d_{eff}$", "Resparsifications and d_eff"),
+        ("no mathematics, 5 $", "no mathematics, 5 $"),
+    ]:
+        assert markdown.mathematics(title) == plain
+
+
+def test_a_sentence_keeps_its_marks_and_is_escaped():
+    assert (
+        markdown.inline("`a < b` is **not** <i>markup</i>, one draw per *pull*, 2 * 3 * 4")
+        == "<code>a &lt; b</code> is <strong>not</strong> &lt;i&gt;markup&lt;/i&gt;, one draw per"
+        " <em>pull</em>, 2 * 3 * 4"
+    )

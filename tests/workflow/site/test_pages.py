@@ -1,10 +1,9 @@
-"""The site of a small report: what a page shows of verdicts, runs and algorithms, and what it
-refuses.
-"""
+"""The site of a small report: what a page shows of verdicts and runs, and what it refuses."""
 
 import io
 import json
 import re
+import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,12 +13,13 @@ from PIL import Image
 
 from tests.workflow.site import scripts
 from workflow.judge import outcomes, record_table, seed_table, settings
-from workflow.plan.reader import read
-from workflow.plan.statements import MOST_HEADLINES
-from workflow.site import build
+from workflow.judge.checks import AGAINST, FOR, Comparison
+from workflow.plan import reader
+from workflow.plan.reads import stated
+from workflow.plan.resolve import ROOT
+from workflow.site import build, claim_pages
 from workflow.site.__main__ import main
-from workflow.site.folder import Report, reports
-from workflow.site.methods import algorithms
+from workflow.site.folder import reports
 from workflow.trace.cells import PlanError
 
 
@@ -148,86 +148,54 @@ def site(source, tmp_path_factory):
     return made
 
 
-def test_a_claim_shows_its_weakest_comparison_beside_its_figure(site):
-    page = (site / "bkb/index.html").read_text()
-    shown = page.partition('id="known-norm-end"')[2].partition("</section>")[0]
-    assert 'id="claim-thm2-bound"' in shown
-    assert "A &lt; C on p: <strong>difference -0.25 [-0.5, -]</strong>" in shown
-    assert "the weakest of 2 comparisons" in shown
-    assert "thm2-bound &lt;says&gt;" in shown
-    assert 'alt="' in page
-    assert (
-        "Not decided: 2 seeds, 5 are needed. The numbers alone would say: direction only." in page
-    )
-    assert "all comparisons, its seeds and how to run it again" in shown
-    again = (site / "bkb/claims/thm2-bound.html").read_text()
+def page(site, name):
+    return (site / f"{name}.html").read_text(encoding="utf-8")
+
+
+def test_a_paper_has_one_line_for_each_claim(site):
+    index = page(site, "bkb/index")
+    rows = re.findall(r'<tr><th scope="row"><a href="claims/([^"]*)\.html">(.*?)</tr>', index)
+    assert [name for name, _ in rows] == [one["id"] for one in CLAIMS]
+    first = dict(rows)["thm2-bound"]
+    assert "thm2-bound &lt;says&gt;" in first and "guide/glossary.html#reproduced" in first
+    assert "difference -0.25 [-0.5, -]" in first
+    shown = index.partition('id="known-norm-end"')[2].partition("</details>")[0]
+    assert 'href="claims/thm2-bound.html"' in shown
+    assert "make figure FIGURE=bkb/known-norm-end" in shown
+
+
+def test_a_claim_begins_with_what_was_found(site):
+    said = page(site, "bkb/claims/thm2-bound").partition('class="lead"')[2].partition("</p>")[0]
+    assert "0 of 2 comparisons decide for the claim, 2 for neither side" in said
+    assert "the weakest is A &lt; C on p." in said and "Reproduced as printed" in said
+    undecided = page(site, "bkb/claims/thm2-regret-ratio")
+    assert "Not decided: 2 seeds, 5 are needed." in undecided
+    assert "The numbers alone would say" in undecided
+    again = page(site, "bkb/claims/thm2-bound").partition('id="again"')[2]
+    assert RERUN in again and "our records took 4 min" in again
     assert "python -m workflow.report bkb verdicts --scale paper --partial" in again
 
 
-def test_the_overview_counts_verdicts_and_cost(site):
-    page = (site / "index.html").read_text()
-    first, outcome = (part.partition("</tbody>")[0] for part in page.split("<tbody>")[1:])
-    assert "<strong>1</strong> of 2" in first and "+ 1 open" in first and ">4 min<" in first
-    assert first.count(">-</td>") == 4  # nearest, public code, any reading, headlines
-    assert "none tried" in first
-    counts = re.findall(r'data-label="([^"]*)">(?:<a href="([^"]*)">)?(\d+)<', outcome)
-    link = "find.html?paper=bkb&amp;outcome="
-    assert counts[:5] == [
-        ("reproduced", f"{link}reproduced", "1"),
-        ("direction only", "", "0"),
-        ("inconclusive", "", "0"),
-        ("contradicted", f"{link}contradicted", "1"),
-        ("not decided", f"{link}not%20decided", "1"),
-    ]
-    assert ("records", "", "2") in counts
-    assert "data: real" in (site / "bkb" / "index.html").read_text()
+def test_the_first_page_counts_nothing_and_no_page_asks_for_a_maintainer(reference_site):
+    home = page(reference_site, "index").partition("<main")[2]
+    for name in outcomes.ORDER:
+        assert not re.search(rf"\d+ {name}", home)
+    for path in reference_site.glob("*/claims/*.html"):
+        assert "make history" not in path.read_text(encoding="utf-8")
 
 
-def test_the_appendix_is_a_table_of_its_own_and_each_line_keeps_its_page(tmp_path):
+def test_what_is_no_claim_of_the_paper_keeps_its_page(tmp_path):
     line = claim("sublinear-regret", "reproduced", kind="outside")
     line["qualifiers"] = ["outside the theorem: observed reproduced"]
-    build.build(write(tmp_path / "reports/bkb", CLAIMS, [line]), tmp_path / "site")
-    index = (tmp_path / "site/bkb/index.html").read_text()
-    (row,) = re.findall(r'<tr id="appendix-sublinear-regret">.*?</tr>', index)
-    assert 'href="claims/sublinear-regret.html"' in row and ">outside the theorem</td>" in row
-    assert 'id="claim-sublinear-regret"' not in index
-    page = (tmp_path / "site/bkb/claims/sublinear-regret.html").read_text()
-    assert "no claim of the paper's" in page
-    assert "sublinear-regret" not in (tmp_path / "site/find.html").read_text()
-
-
-def test_headline_claims_stand_on_the_first_page_on_that_of_the_paper_and_on_the_summary(tmp_path):
-    claims = [*CLAIMS, claim("near-constant-step", "contradicted")]
-    build.build(write(tmp_path / "reports/bkb", claims), tmp_path / "site")
-    first = (tmp_path / "site/index.html").read_text()
-    (cell,) = re.findall(r'<td class="main".*?</td>', first)
-    assert cell.count('class="verdict') == 1 and "contradicted" in cell
-    assert 'href="bkb/claims/near-constant-step.html"' in cell
-    summary = (tmp_path / "site/bkb/summary.html").read_text()
-    (said,) = re.findall(r'<p class="note headlines">.*?</p>', summary)
-    assert said.count('class="verdict') == 1 and 'href="claims/near-constant-step.html"' in said
-    assert "Headline claims" in said
-    page = (tmp_path / "site/bkb/index.html").read_text()
-    (said,) = re.findall(r'<p class="headlines">.*?</p>', page)
-    assert said.count('class="verdict') == 1 and 'href="claims/near-constant-step.html"' in said
-
-
-def test_a_paper_that_marks_no_headline_shows_its_first_claim(source):
-    (report,) = reports(source)
-    assert report.is_marked and report.headlines == []  # the report has none of those marked
-    bare = [
-        {key: value for key, value in one.items() if key != "headline"}
-        for one in report.entry["claims"]
-    ]
-    unmarked = replace(report, entry={**report.entry, "claims": bare})
-    assert not unmarked.is_marked
-    assert [one.id for one in unmarked.headlines] == ["thm2-bound"]
-
-
-def test_every_paper_marks_its_headline_claims():
-    for name in ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"]:
-        marked = [one for one in read(name)["claims"] if one.get("headline")]
-        assert 1 <= len(marked) <= MOST_HEADLINES
+    apart = claim("near-constant-step", "reproduced", qualifiers=["holds trivially: so does A"])
+    build.build(write(tmp_path / "reports/bkb", [*CLAIMS, apart], [line]), tmp_path / "site")
+    index = page(tmp_path / "site", "bkb/index")
+    listed = index.partition('id="appendix"')[2].partition("</details>")[0]
+    assert 'href="claims/sublinear-regret.html"' in listed
+    said = page(tmp_path / "site", "bkb/claims/sublinear-regret")
+    assert "no claim of the paper's" in said
+    (row,) = re.findall(r"<tr>.*near-constant-step\.html.*?</tr>", index)
+    assert "glossary.html#holds-trivially" in row and "reproduced" not in row  # no tick
 
 
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
@@ -235,41 +203,21 @@ def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
     assert found == ("bkb/regret", {"title": "t", "panels": []})
 
 
-def test_mixed_code_paths_are_named_on_the_page_of_their_paper(site, tmp_path):
-    assert "mixed here" not in (site / "bkb/index.html").read_text()
-    mixed = ["Records of 2 code paths of the CPU are <mixed> here."]
-    build.build(write(tmp_path / "reports/bkb", CLAIMS, mixed=mixed), tmp_path / "site")
-    page = (tmp_path / "site/bkb/index.html").read_text()
-    assert page.count("Records of 2 code paths of the CPU are &lt;mixed&gt; here.") == 1
+def test_runs_are_counted(site, reference_site):
+    said = page(site, "runs/index").partition('<h3 id="bkb">')[2]
+    assert "2 records, 4 min of CPU time" in said
+    assert (site / "bkb/runs.parquet").exists()
+    whole = page(reference_site, "runs/index")
+    for name in ("bkb", "dumbo"):
+        table = pd.read_parquet(ROOT / "figures/reference" / name / "runs.parquet")
+        assert f'id="{name}"' in whole and f"<p>{len(table)} records" in whole
 
 
-def test_runs_have_their_provenance(site):
-    page = (site / "bkb/runs-abalone.html").read_text()
-    assert "<code>t1</code>" in page and "Haswell + AVX2; SkylakeX + AVX512" in page
-    assert RERUN in page
-
-
-def test_the_page_of_an_algorithm_has_source_citations_and_uses(source):
-    found = {algorithm.name: algorithm for algorithm in algorithms(reports(source))}
-    bbkb, bkb = found["bbkb"], found["bkb"]
-    assert list(bbkb.classes) == ["BBKB"]
-    assert any("Lemma 1" in what for _, what in bbkb.cited)
-    assert 'id="line-1"' in bbkb.source or 'name="line-1"' in bbkb.source
-    assert next(use.name for use in bkb.uses) == "BKB"
-    assert "qbar" in bkb.parameters
-    assert "api" not in found
-
-
-def test_fields_of_groups_are_shown_by_their_dotted_names(source):
-    (report, *_) = reports(source)
-    line = {"is": "cei.CEI", "climb": {"steps": 5}, "surrogate": {"noise": {"p": 1, "q": 2}}}
-    gone = {"is": "cei.Gone", "climb": {"steps": 5}}
-    changed = replace(report, entry={**report.entry, "algorithms": {"CEI": line, "old": gone}})
-    (cei,) = (found for found in algorithms([changed]) if found.name == "cei")
-    assert [use.values for use in cei.uses] == [
-        {"climb.steps": "5", "surrogate.noise": "p: 1, q: 2"},
-        {"climb": "steps: 5"},
-    ]
+def test_every_method_of_a_paper_is_listed(reference_site):
+    said = page(reference_site, "methods/index")
+    for module in ("bkb", "bbkb", "dumbo", "lcbo", "go_ucb"):
+        assert f"algorithms/{module}.py</code>" in said
+    assert 'data-script="../today/reached.js"' in said  # the data profiles
 
 
 def test_another_folder_is_never_cleared(source, tmp_path, capsys):
@@ -294,52 +242,98 @@ def test_a_folder_without_reports_is_told(tmp_path, source):
         reports(source, ["bkb", "lcbo"])
 
 
-def test_the_page_shows_claims_under_all_settings(tmp_path):
-    """Of a claim that no setting changes there is no line."""
+def test_the_page_shows_claims_under_all_readings(tmp_path):
+    """Of a claim that no reading changes there is no line."""
     others = [
         ("regressors-starve", "code", "reproduced", 0),
         ("thm2-regret-ratio", "code", "contradicted", 1),
     ]
     source = write(tmp_path / "reports/bkb", CLAIMS, others=others)
-    (source / "bkb/claims-by-settings.png").write_bytes(PNG)
     build.build(source, tmp_path / "site")
-    page = (tmp_path / "site/bkb/index.html").read_text()
-    part = page.partition('id="under-all-settings"')[2].partition("</table>")[0]
-    assert "1 of 2 as printed" in part and 'src="claims-by-settings.webp"' in part
+    index = page(tmp_path / "site", "bkb/index")
+    part = index.partition('id="under-all-settings"')[2].partition("</table>")[0]
     assert ">✓<" in part and ">=<" in part and "thm2-bound" not in part
     assert "Contradicted as printed; holds under code (reproduced)" in part
-    assert "it says &lt;something&gt;" in page
-    assert (tmp_path / "site/bkb/claims-by-settings.webp").exists()
-    claim_page = (tmp_path / "site/bkb/claims/thm2-regret-ratio.html").read_text()
-    assert "the same run" in claim_page.partition('id="robust"')[2]
-    first = (tmp_path / "site/index.html").read_text().partition("</tbody>")[0]
-    assert "<strong>0</strong> of 1" in first and "1 not tried" in first
+    assert "it says &lt;something&gt;" in index
+    (row,) = re.findall(r"<tr>.*regressors-starve\.html.*?contradicted.*?</tr>", index)
+    assert row.endswith('data-label="robust">no</td></tr>')
+    robust = page(tmp_path / "site", "bkb/claims/thm2-regret-ratio").partition('id="robust"')[2]
+    assert "the same run" in robust
 
 
-def test_runs_of_a_reading_are_the_same_if_all_common_seeds_have_the_same_trace(tmp_path):
-    for problem, curve, traces, same in [
-        ("p", "A", {"0": "a", "1": "b"}, False),  # the default run itself
-        ("p", "A@code", {"0": "a", "1": "b"}, True),
-        ("p", "A@code", {"1": "b", "2": "c"}, True),  # the seed that both have
-        ("p", "A@code", {"0": "a", "1": "c"}, False),
-        ("p", "A@code", {"2": "a"}, False),
-        ("p@raw", "A", {"0": "a"}, True),
-        ("p", "A@code+wide", {"0": "w"}, True),
-        ("p", "B@code", {"0": "a"}, False),  # without a default run
-        ("q@raw", "A", {"0": "a"}, False),
-    ]:
-        usual = [
-            {"problem": "p", "curve": "A", "trace_sha256": {"0": "a", "1": "b"}},
-            {"problem": "p", "curve": "A+wide", "trace_sha256": {"0": "w"}},
-        ]
-        run = {"problem": problem, "curve": curve, "trace_sha256": traces}
-        report = Report("toy", tmp_path, {}, {}, pd.DataFrame())
-        vars(report)["runs"] = [*usual, run]
-        assert report.is_same_run(run) is same
+def test_every_claim_of_a_report_has_its_page(reference_site):
+    """Withdrawn ones, too: their address says why and leads on."""
+    for path in sorted((ROOT / "figures" / "reference").glob("*/verdicts.json")):
+        paper = path.parent.name
+        judged = {one["id"] for one in stated(json.loads(path.read_text(encoding="utf-8")))}
+        pages = {one.stem for one in (reference_site / paper / "claims").glob("*.html")}
+        withdrawn = {one["id"] for one in reader.read(paper).get("withdrawn", [])}
+        assert pages == judged | withdrawn and not judged & withdrawn
+    gone = page(reference_site, "bbkb/claims/nas-faster-than-parallel-evolution")
+    assert "4,910 trainings at once" in gone and 'href="nas-faster-than-evolution.html"' in gone
 
 
-def test_every_outcome_has_a_style_and_a_symbol():
+def test_the_numbers_of_the_weakest_comparison_stand_in_the_page(made_up_site):
+    said = page(made_up_site, "dumbo/claims/add-dumbo-below-dumbo")
+    table = pd.read_parquet(made_up_site / "dumbo/seeds.parquet")
+    rows = table[(table["claim"] == "add-dumbo-below-dumbo") & (table["setting"] == "as printed")]
+    assert len(rows) == 5
+    for value in (*rows["left"], *rows["right"]):
+        assert f">{value:.6g}<" in said
+
+
+def test_a_printed_number_stands_beside_ours(source):
+    (report,) = reports(source)
+    check = {"test": "less", "problems": ["hartmann"], "left": ["DuMBO"], "right": ["TuRBO"]}
+    entry = {**report.entry, "claims": [{"id": "thm2-bound", "check": check}]}
+    fit = {"panel": "Table 2", "problem": "hartmann", "metric": "simple_regret", "at": [50, 110],
+           "ours": [1.5, 0.5], "published": [0.9, 0.54], "seeds": 1}  # fmt: skip
+    fits = [{**fit, "method": method} for method in ("DuMBO", "LineBO")]
+    told = replace(
+        report, entry=entry, verdicts={**report.verdicts, "published": {"x": {"fits": {"": fits}}}}
+    )
+    one = next(claim for claim in report.claims if claim.id == "thm2-bound")
+    (found,) = claim_pages.printed(told, one)
+    assert found.what == "DuMBO on hartmann (Table 2, after 110 evaluations)"
+    assert (found.printed, found.ours) == ("0.54", "0.5")
+    check["metric"] = "seconds"  # the table prints regrets
+    assert claim_pages.printed(told, one) == []
+
+
+ONE = Comparison("A < B", "difference", -2.0, -3.0, -1.0, True, 0.01, 0.03, 5, borders=(0.0,))
+
+
+def picture(one):
+    return ElementTree.fromstring(f"<svg>{claim_pages.marks(one)}</svg>")
+
+
+def test_a_small_picture_has_the_border_the_interval_and_the_effect():
+    for side, ink in ((FOR, claim_pages.BLUE), (AGAINST, claim_pages.VERMILLION), ("", "#57606a")):
+        drawn = picture(replace(ONE, side=side))
+        border, line = drawn.findall("line")
+        (dot,) = drawn.findall("circle")
+        assert line.get("stroke") == dot.get("fill") == ink
+        places = [(line, "x1"), (dot, "cx"), (line, "x2"), (border, "x1")]
+        low, centre, high, edge = (float(part.get(name)) for part, name in places)
+        assert 0 < low < centre < high < edge < claim_pages.SIZE
+        assert centre - low == pytest.approx(high - centre, abs=0.2)
+
+
+def test_a_small_picture_without_numbers_is_empty():
+    nan = float("nan")
+    assert claim_pages.marks(replace(ONE, effect=nan, low=nan, high=nan)) == ""
+    assert claim_pages.marks(replace(ONE, borders=())) == ""
+    rows = picture(replace(ONE, kind="share of rows, value", effect=1.0, borders=(0.0, 4.0)))
+    assert len(rows.findall("circle")) == 0 and len(rows.findall("line")) == 3
+    open_ = picture(replace(ONE, high=float("inf")))
+    assert float(open_.findall("line")[1].get("x2")) > claim_pages.SIZE - 10
+
+
+def test_every_pill_has_a_style_a_symbol_and_a_term(reference_site):
     style = (Path(build.STATIC) / "site.css").read_text(encoding="utf-8")
+    terms = page(reference_site, "guide/glossary")
+    for name in (*outcomes.ORDER, *outcomes.GROUPS):
+        assert f'id="{build.slug(name)}"' in terms, name
     for name in outcomes.ORDER:
         assert re.search(rf"\.verdict\.{build.slug(name)}\b", style), name
     assert outcomes.SYMBOLS.keys() >= {*outcomes.ORDER} - {outcomes.UNDECIDED}

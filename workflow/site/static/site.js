@@ -1,8 +1,9 @@
-// Curves that can be switched off, tables that sort, figures that open large. Everything else works without a script.
+// Curves that can be switched off, tables that sort, the search. Everything else works without a script.
 "use strict";
 
 const noregret = (() => {
   const waiting = new Map();
+  const PHONE = 600; // pixels: below this width the panels of a picture are too small to read
 
   // ---- tables -------------------------------------------------------------------------------------------------------------
   const value = (cell) => {
@@ -20,6 +21,7 @@ const noregret = (() => {
   const sortable = (table) => {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
+      if (!head.textContent.trim()) return;
       const button = document.createElement("button");
       button.type = "button";
       button.append(...head.childNodes);
@@ -35,28 +37,15 @@ const noregret = (() => {
     });
   };
 
-  // ---- figures, enlarged --------------------------------------------------------------------------------------------------
-  const enlarge = (event) => {
-    const link = event.currentTarget;
-    const dialog = document.getElementById("large");
-    const picture = dialog.querySelector("img");
-    picture.src = link.href;
-    picture.alt = link.querySelector("img").alt;
-    dialog.showModal();
-    event.preventDefault();
-  };
-
   // ---- curves -------------------------------------------------------------------------------------------------------------
-  const faded = (colour) => `${colour}22`;
-
   const swatch = (line) => {
-    const drawing = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-    drawing.setAttribute("width", "26");
-    drawing.setAttribute("height", "8");
-    drawing.setAttribute("aria-hidden", "true");
-    const stroke = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    for (const [name, at] of Object.entries({ x1: 0, x2: 26, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 2.5, "stroke-dasharray": line.dash.join(" ") })) stroke.setAttribute(name, at);
-    drawing.append(stroke);
+    const made = (tag, attributes) => {
+      const element = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+      return element;
+    };
+    const drawing = made("svg", { width: 26, height: 8, "aria-hidden": true });
+    drawing.append(made("line", { x1: 0, x2: 26, y1: 4, y2: 4, stroke: line.colour, "stroke-width": 2.5, "stroke-dasharray": line.dash.join(" ") }));
     return drawing;
   };
 
@@ -64,25 +53,20 @@ const noregret = (() => {
   const aligned = (panel, shown, logarithmic, seeds) => {
     const all = [...new Set(panel.lines.flatMap((line) => panel.xs[line.x]))].filter((x) => !logarithmic[0] || x > 0).sort((a, b) => a - b);
     const columns = [all];
+    const drawn = (y) => (logarithmic[1] && y <= 0 ? null : y);
     for (const line of panel.lines) {
       const at = new Map(panel.xs[line.x].map((x, i) => [x, i]));
       for (const part of ["centre", "high", "low"]) {
         columns.push(all.map((x) => {
           const i = at.get(x);
           if (i === undefined || !shown.has(line.label) || !line[part]) return i === undefined ? undefined : null;
-          const y = line[part][i];
-          return logarithmic[1] && y !== null && y <= 0 ? null : y;
+          return drawn(line[part][i]);
         }));
       }
     }
     for (const { line, values } of seeds) {
       const at = new Map(line.each.at.map((i, k) => [panel.xs[line.x][i], k]));
-      columns.push(all.map((x) => {
-        const k = at.get(x);
-        if (k === undefined) return undefined;
-        const y = values[k];
-        return logarithmic[1] && y !== null && y <= 0 ? null : y;
-      }));
+      columns.push(all.map((x) => (at.has(x) ? drawn(values[at.get(x)]) : undefined)));
     }
     return columns;
   };
@@ -113,12 +97,11 @@ const noregret = (() => {
     const readout = place.querySelector(".readout");
     const chart = place.querySelector(".chart");
     chart.replaceChildren();
-    const lines = panel.lines;
-    const bands = lines.flatMap((line, i) => (line.low ? [{ series: [3 * i + 2, 3 * i + 3], fill: faded(line.colour) }] : []));
+    const { lines } = panel;
+    const bands = lines.flatMap((line, i) => (line.low ? [{ series: [3 * i + 2, 3 * i + 3], fill: `${line.colour}22` }] : []));
+    const edge = { stroke: "transparent", spanGaps: true, points: { show: false } };
     const series = lines.flatMap((line) => [
-      { label: line.label, stroke: line.colour, width: 2, dash: line.dash, spanGaps: true, points: { show: panel.xs[line.x].length < 3 } },
-      { stroke: "transparent", spanGaps: true, points: { show: false } },
-      { stroke: "transparent", spanGaps: true, points: { show: false } },
+      { label: line.label, stroke: line.colour, width: 2, dash: line.dash, spanGaps: true, points: { show: panel.xs[line.x].length < 3 } }, edge, { ...edge },
     ]);
     const seeds = seedsOf(panel, state);
     series.push(...seeds.map(({ line }) => ({ stroke: `${line.colour}88`, width: 1, spanGaps: true, points: { show: false } })));
@@ -195,14 +178,12 @@ const noregret = (() => {
     const view = { seeds: false };
     const panels = data.panels.filter((panel) => panel.lines.length).map((panel) => {
       const section = document.createElement("section");
-      section.innerHTML = '<h4></h4><div class="axes"></div><div class="chart"></div><p class="readout" aria-live="off"></p>';
-      section.querySelector("h4").textContent = panel.title.replaceAll("$", "");
-      if (panel.data.startsWith("substitute")) section.querySelector("h4").insertAdjacentHTML("beforeend", ' <span class="substitute">substitute data</span>');
+      section.innerHTML = '<p class="panel"></p><div class="axes"></div><div class="chart"></div><p class="readout" aria-live="off"></p>';
+      section.querySelector(".panel").textContent = panel.title.replaceAll("$", "");
+      if (panel.data.startsWith("substitute")) section.querySelector(".panel").insertAdjacentHTML("beforeend", ' <span class="substitute">substitute data</span>');
       if (panel.marks?.length) {
-        const note = document.createElement("p");
-        note.className = "note printed";
-        note.textContent = `Triangles at the right: what the paper prints: ${panel.marks.map((mark) => `${mark.label} ${mark.value}`).join(", ")}.`;
-        section.append(note);
+        section.insertAdjacentHTML("beforeend", '<p class="note printed"></p>');
+        section.lastChild.textContent = `Triangles at the right: what the paper prints: ${panel.marks.map((mark) => `${mark.label} ${mark.value}`).join(", ")}.`;
       }
       const state = { shown, view, log: [...panel.log] };
       const draw = () => plot(panel, state, section);
@@ -212,10 +193,8 @@ const noregret = (() => {
       return { section, draw };
     });
     const redraw = () => panels.forEach((panel) => panel.draw());
-    const toggles = document.createElement("div");
-    toggles.className = "toggles";
-    toggles.setAttribute("role", "group");
-    toggles.setAttribute("aria-label", "Curves");
+    place.innerHTML = '<div class="toggles" role="group" aria-label="Curves"></div>';
+    const toggles = place.firstChild;
     for (const [label, line] of lines) {
       const button = toggle(label.replaceAll("$", ""), true, (now) => { if (now) shown.add(label); else shown.delete(label); redraw(); });
       button.prepend(swatch(line));
@@ -233,7 +212,7 @@ const noregret = (() => {
     link.download = `${figure.replaceAll("/", "-")}.csv`;
     link.href = `data:text/csv;charset=utf-8,${encodeURIComponent(asCsv(data))}`;
     toggles.append(link);
-    place.append(toggles, ...panels.map((panel) => panel.section));
+    place.append(...panels.map((panel) => panel.section));
     redraw();
     let width = place.clientWidth;
     new ResizeObserver(() => { if (place.clientWidth !== width) { width = place.clientWidth; redraw(); } }).observe(place);
@@ -270,18 +249,52 @@ const noregret = (() => {
     explore(figure, data, place);
   };
 
+  // What a link points at may lie in folded parts.
   const unfold = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-    if (target?.matches("details")) target.open = true;
+    for (let at = target; at; at = at.parentElement) if (at.matches("details")) at.open = true;
+    target?.scrollIntoView();
+  };
+
+  // ---- search -------------------------------------------------------------------------------------------------------------
+  // Lines that hold every word: terms whose name does come first, texts of other terms last. The address keeps the words.
+  const find = (lines) => {
+    const form = document.querySelector("form[role=search]");
+    const query = form.querySelector("input");
+    const show = () => {
+      const wanted = query.value.toLowerCase().split(/\s+/).filter(Boolean);
+      const holds = (text) => wanted.every((word) => text.toLowerCase().includes(word));
+      const rank = ([kind, name]) => (kind === "term" ? (holds(name) ? 0 : 2) : 1);
+      const found = wanted.length ? lines.filter(([kind, name, , more]) => holds(`${kind} ${name} ${more}`)) : [];
+      found.sort((a, b) => rank(a) - rank(b));
+      document.querySelector("ul.found").replaceChildren(...found.slice(0, 60).map(([kind, name, place, more]) => {
+        const item = document.createElement("li");
+        item.innerHTML = '<span class="where"></span> <a></a> <span class="where"></span>';
+        item.children[0].textContent = kind;
+        item.children[1].textContent = name;
+        item.children[1].href = place;
+        item.children[2].textContent = more;
+        return item;
+      }));
+      form.querySelector("[role=status]").textContent = wanted.length ? `${found.length} found` : "";
+    };
+    form.hidden = false;
+    form.addEventListener("submit", (event) => event.preventDefault());
+    query.addEventListener("input", () => {
+      history.replaceState(null, "", query.value ? `?q=${encodeURIComponent(query.value)}#search` : location.pathname);
+      show();
+    });
+    query.value = new URLSearchParams(location.search).get("q") ?? "";
+    show();
   };
 
   window.addEventListener("hashchange", unfold);
   document.addEventListener("DOMContentLoaded", () => {
     unfold();
     document.querySelectorAll("table.sortable").forEach(sortable);
-    document.querySelectorAll("a.enlarge").forEach((link) => link.addEventListener("click", enlarge));
     document.querySelectorAll("button.explore").forEach((button) => button.addEventListener("click", () => open(button)));
+    if (innerWidth < PHONE) document.querySelectorAll("details[open] button.explore").forEach(open); // its panels are stacked
   });
 
-  return { receive };
+  return { receive, find };
 })();

@@ -1,5 +1,0 @@
-"""`python -m workflow.archive`."""
-
-from workflow.operate.archive import main
-
-raise SystemExit(main())
