@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from tests.faults import steep
+from tests.workflow import checkout
 
 
 @pytest.fixture(scope="session")
@@ -28,7 +29,7 @@ def expected(undisturbed):
 @pytest.fixture
 def finished(undisturbed, tmp_path):
     """A finished checkout of its own, time stamps kept."""
-    return steep.another(undisturbed, tmp_path)
+    return checkout.another(undisturbed, tmp_path)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from tests.workflow import checkout
@@ -35,7 +35,7 @@ figures:
        title: A}}]}}
 """
 PROBLEM = '''
-"""A hill in the unit cube, and the faults that the file `fault` asks for:
+"""A hill in the unit cube, and the faults that the file `fault` asks for, one a line:
 KIND [SEED [EVALUATION]].
 """
 
@@ -60,7 +60,8 @@ def hill(instance, *, d, noise, seed):
         seen = y + noise * rng.standard_normal(len(query))
         done[0] += 1
         if Path("fault").exists():
-            seen = spoiled(seen, done[0], seed, Path("fault").read_text().split())
+            for line in Path("fault").read_text().splitlines():
+                seen = spoiled(seen, done[0], seed, line.split())
         return Evaluation(Observation.of(seen), Observation.of(y), np.zeros(len(query)))
 
     return Problem(domain=Box(d), evaluate=evaluate, best=0.0, best_at=top[None])
@@ -82,9 +83,7 @@ def spoiled(seen, number, seed, fault):
         os._exit(0)
     if kind == "memory":
         return np.ones(1 << 44)
-    if kind == "kill-once":
-        Path("fault").unlink()
-    if kind.startswith("kill"):
+    if kind == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     return seen
 '''
@@ -100,12 +99,6 @@ def make(folder: Path) -> Path:
     (copy / "papers" / "steep.yaml").write_text(PAPER)
     (copy / "problems" / "hill.py").write_text(PROBLEM)
     return copy
-
-
-def another(copy: Path, folder: Path) -> Path:
-    """The same checkout once more, with what was made in it, time stamps and hard links kept."""
-    subprocess.run(["cp", "--archive", str(copy), str(folder / "checkout")], check=True)
-    return folder / "checkout"
 
 
 def traces(copy: Path) -> dict[str, str]:
@@ -143,16 +136,14 @@ def run(copy: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return checkout.run(copy, *RUN, *more)
 
 
-def snakemake(
-    copy: Path, *arguments: str, targets: Sequence[str] = RECORDS
-) -> subprocess.CompletedProcess[str]:
+def snakemake(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """All seeds, by the workflow."""
-    return checkout.run(copy, *command(*arguments, targets=targets))
+    return checkout.snakemake(copy, *RECORDS, *arguments)
 
 
-def command(*arguments: str, targets: Sequence[str] = RECORDS) -> tuple[str, ...]:
+def command(*arguments: str) -> tuple[str, ...]:
     """The arguments of `python -m` that make all seeds by the workflow."""
-    return ("snakemake", "--cores", "2", *targets, *arguments, "--config", "scale=smoke")
+    return ("snakemake", "--cores", "2", *RECORDS, *arguments, "--config", "scale=smoke")
 
 
 @contextlib.contextmanager

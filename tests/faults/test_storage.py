@@ -14,7 +14,6 @@ from tests.faults import steep
 pytestmark = pytest.mark.slow  # whole workflows, one after another
 
 FIGURE = ("workflow.report", "steep", "best", "--scale", "smoke")
-DRAWN = "figures/smoke/steep/best.csv"
 PAGE = 4096
 AHEAD = 10 * 86400.0  # seconds by which a clock was set back
 
@@ -53,26 +52,18 @@ def small(empty):
     unmount(folder)
 
 
-# no lease can be written; a lease, but no record; a record in part
-@pytest.mark.parametrize("pages", [0, 1, 2])
-def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(
-    small, empty, expected, pages
-):
-    filling = small(pages)
-    full = steep.run(empty)
-    assert full.returncode == 1
-    assert (
-        "No space left on device" in full.stderr
-        and "make room on the disk" in full.stderr
-        and "run again" in full.stderr
-    )
-    assert "Traceback" not in full.stderr
-    assert not steep.traces(empty) and not steep.beside(empty)
-    filling.unlink()
+def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(small, empty, expected):
+    for pages in (0, 1, 2):  # no lease can be written; a lease, but no record; a record in part
+        filling = small(pages)
+        full = steep.run(empty)
+        assert full.returncode == 1 and "Traceback" not in full.stderr
+        for said in ("No space left on device", "make room on the disk", "run again"):
+            assert said in full.stderr
+        assert not steep.traces(empty) and not steep.beside(empty)
+        filling.unlink()
     again = steep.run(empty)
     assert again.returncode == 0, again.stderr
-    assert steep.traces(empty) == expected
-    assert steep.beside(empty) == set()
+    assert steep.traces(empty) == expected and steep.beside(empty) == set()
 
 
 @pytest.fixture
@@ -97,19 +88,14 @@ def read_only(finished):
     end()
 
 
-def test_finished_records_that_nobody_can_write_are_used_and_drawn(read_only, finished, expected):
+def test_where_nobody_can_write_finished_records_are_drawn_and_a_missing_one_is_refused(
+    read_only, finished, expected
+):
     read_only()
-    made = steep.run(finished)
-    assert made.returncode == 0, made.stderr
     drawn = steep.checkout.run(finished, *FIGURE, "-o", "elsewhere")
     assert drawn.returncode == 0, drawn.stderr
     assert (finished / "elsewhere" / "best.png").stat().st_size > 0
-    assert steep.traces(finished) == expected
-
-
-def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_remedy(
-    read_only, finished, expected
-):
+    read_only.end()
     steep.forget(finished, 1)
     kept = steep.inodes(finished)
     read_only()
@@ -124,35 +110,21 @@ def test_a_record_that_is_missing_where_nobody_can_write_is_refused_with_the_rem
     assert {name: steep.inodes(finished)[name] for name in kept} == kept
 
 
-def test_a_record_that_was_lost_is_there_again_with_and_without_the_memory_of_the_workflow(
-    finished, expected
-):
-    for memory in (True, False):
-        (finished / steep.FOLDER / "1.parquet").unlink()
-        kept = steep.inodes(finished)
-        shutil.rmtree(finished / "figures", ignore_errors=True)
-        if not memory:
-            shutil.rmtree(finished / ".snakemake")
-        again = steep.snakemake(finished, targets=[DRAWN])
-        assert again.returncode == 0, again.stderr
-        assert steep.traces(finished) == expected
-        assert {name: steep.inodes(finished)[name] for name in kept} == kept
-
-
-@pytest.fixture
-def drawn(finished):
-    """A checkout in which all is drawn from the records, too."""
-    made = steep.snakemake(finished, targets=["all"])
-    assert made.returncode == 0, made.stderr
-    return finished
-
-
-def test_a_clock_that_was_set_back_makes_nothing_again(finished, expected):
+def test_no_clock_and_no_memory_of_the_workflow_decide_what_is_made(finished, expected):
+    """Nothing is made again after a clock was set back, nor of copies without time stamps, nor
+    where `.snakemake` is lost, and what the store has is handed out.
+    """
     kept = steep.inodes(finished)
-    ahead = time.time() + AHEAD
-    for path in (finished / "results").rglob("*"):
-        os.utime(path, (ahead, ahead))
+    for when in (None, (time.time() + AHEAD,) * 2):
+        for path in (finished / "results").rglob("*"):
+            os.utime(path, when)
+        again = steep.snakemake(finished)
+        assert again.returncode == 0 and "Nothing to be done" in again.stderr + again.stdout
+        assert steep.inodes(finished) == kept
+    (finished / steep.FOLDER / "1.parquet").unlink()
+    del kept["1.parquet"]
+    shutil.rmtree(finished / ".snakemake")
     again = steep.snakemake(finished)
     assert again.returncode == 0, again.stderr
-    assert steep.inodes(finished) == kept
     assert steep.traces(finished) == expected
+    assert {name: steep.inodes(finished)[name] for name in kept} == kept
