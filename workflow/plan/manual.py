@@ -36,27 +36,7 @@ One file `papers/NAME.yaml` says everything about one paper: what is run, what i
 is claimed. A file whose name begins with `_` is a template and no paper. The file is read before
 any job starts. A mistake in it is one sentence with its line.
 
-## Words
-
-- A **paper** is one publication, and here the YAML file of that publication.
-- A **problem** is a function that is maximised, with its budget and its initial design.
-- An **algorithm** chooses where to evaluate a problem next. Its parameters stand on its line.
-- A **cell** is one algorithm on one problem, under one reading and at one variant, with all its
-  seeds. Seeds are the repetitions 0, 1, 2 and so on.
-- A **run** is one seed of a cell. It evaluates the problem as often as its budget says.
-- A **curve** is the name of a cell on its problem: `algorithm[@reading][+variant]`. `BKB` is the
-  default run, `BKB@wide` the run under the reading `wide`, `BKB+qbar-10` that of a variant.
-- A **reading** is one answer to a question that the paper leaves open. It changes parameters. Where
-  no reading is named, the default one is meant.
-- A **variant** is one point of a sweep that the paper itself makes.
-- A **scale** makes runs shorter or fewer: `paper` is the published size, `smoke` takes minutes. A
-  scale cuts, it computes nothing else.
-- A **study** is a computation that is no run of an algorithm, as the check of a theorem. Each seed
-  gives a table of numbers with named columns.
-- An **exhibit** is what the report shows: {exhibits}.
-- A **claim** is one sentence of the paper. Its **check** is the test that decides it.
-- A **record** is the file that a run or a study leaves: every evaluation with its numbers. Exhibits
-  and checks read records and compute nothing else.
+The terms are those of the [glossary](glossary.md). Exhibits are {exhibits}.
 
 A key that is not on this page is refused, except on the lines of problems and algorithms: there
 it is a parameter of the constructor. *Required* in the column `default` means that the key has to
@@ -166,9 +146,11 @@ def _doc(model: type[BaseModel]) -> str:
 
 
 def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
-    """Each property: meaning, default, example; of those that were told, the names."""
+    """Each property: meaning, default, example; of those that were told, the names. A property with
+    a part of its own has its examples there.
+    """
     lines, again = list[str](), list[str]()
-    for key, (name, _) in hints(model).items():
+    for key, (name, kind) in hints(model).items():
         info = model.model_fields[name]
         if (key, str(info.description)) in told:
             again.append(f"`{key}`")
@@ -180,7 +162,7 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
             f"`{key}`",
             f"{info.description}{unit}",
             "*required*" if info.is_required() else str(extra["default"]),
-            f"`{key}: {_flow(info.examples)}`",
+            "below" if any(_models(kind, key)) else f"`{key}: {_flow(info.examples)}`",
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     if issubclass(model, OpenSection):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import struct
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -240,6 +241,8 @@ class Report:
 
 def effect(one: Comparison) -> str:
     """An effect with its interval; why there is none."""
+    if math.isnan(one.effect):  # JSON has no infinity, either
+        return one.missing or "no finite number"
     return one.missing or render.effect(one.kind, one.effect, one.low, one.high)
 
 

@@ -83,8 +83,9 @@ def test_the_page_names_every_key_and_defines_the_words():
     page = (ROOT / manual.PAGE).read_text()
     for model in MODELS:
         assert all(f"| `{key}` |" in page for key in hints(model))
+    glossary = (ROOT / "docs" / "glossary.md").read_text()
     for word in WORDS.split():
-        assert f"**{word}**" in page
+        assert f"## {word}\n" in glossary
     assert all(f"`{metric}`" in page for metric in vocabulary.METRICS)
 
 
