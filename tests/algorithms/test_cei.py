@@ -5,7 +5,7 @@ import pytest
 import torch
 from botorch.acquisition.analytic import LogConstrainedExpectedImprovement
 from botorch.models import ModelListGP, SingleTaskGP
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
@@ -137,3 +137,54 @@ def test_the_query_is_as_good_as_any_on_a_grid():
     query = optimizer.ask(1, optimizer.x[:0])
     assert query.shape == (1, 2)
     assert optimizer.promise(torch.from_numpy(query)).item() >= promised.max() - 0.01
+
+
+@pytest.mark.parametrize("parameters", [{}, KNOWN])
+def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
+    optimizer, rng, draws = told(6, **parameters), np.random.default_rng(1), 100_000
+    feasible = (optimizer.g <= 0).all(1)
+    assert 0 < feasible.sum() < 6
+    Z = torch.from_numpy(rng.random((300, 2)))
+    Z = Z[optimizer.promise(Z).argsort(descending=True)[:30:5]]
+    normal = rng.standard_normal((3, draws, 1))
+    # (draws, 6) each, in the units of the problem
+    y, *g = (
+        fitted.units.centre
+        + fitted.units.spread * (mean + variance.sqrt() * torch.from_numpy(z)).numpy()
+        for fitted, z in zip(optimizer.outputs.models, normal, strict=True)
+        for mean, variance in [fitted.posterior(Z)]
+    )
+    gain = np.maximum(y - optimizer.y[feasible].max(), 0.0) * (np.array(g) <= 0).all(0)
+    error = gain.std(0) / np.sqrt(draws)
+    expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.outputs.models[0].units.spread
+    assert (np.abs(gain.mean(0) - expected) < 4 * error + 1e-9).all()
+    assert expected.max() > 0.01
+
+
+def test_without_constraints_it_is_expected_improvement():
+    optimizer = told(m=0)
+    y = optimizer.outputs.models[0]
+    assert_allclose(
+        optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max()))), rtol=1e-10
+    )
+
+
+def test_before_anything_feasible_is_seen_feasibility_alone_counts():
+    optimizer = told(slack=-2.0)
+    assert (optimizer.g > 0).all()
+    expected = sum(
+        torch.special.log_ndtr((zero(fitted) - mean) / variance.sqrt())
+        for fitted in optimizer.outputs.models[1:]
+        for mean, variance in [fitted.posterior(Z)]
+    )
+    assert_allclose(optimizer.promise(Z), expected, atol=1e-9)
+    other = told(slack=-2.0)
+    other.y[:] = 7.0  # whatever y is
+    assert_array_equal(other.promise(Z), optimizer.promise(Z))
+
+
+def test_only_feasible_values_are_to_be_improved_on():
+    optimizer = told()
+    before = optimizer.promise(Z)
+    optimizer.y[(optimizer.g > 0).any(1)] += 100.0  # the models have not learnt of it
+    assert_array_equal(optimizer.promise(Z), before)

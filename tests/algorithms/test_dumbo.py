@@ -7,17 +7,20 @@ from math import log, pi, sqrt
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
 import algorithms
 from algorithms import dumbo
 from algorithms.api import Box, Observation
-from algorithms.dumbo import ADMM, Ascent, Local, Search, agree
+from algorithms.dumbo import ADMM, Ascent, Complete, Local, Search, agree
 from algorithms.parts.factors import additive_process, interactions
 from algorithms.parts.factors.additive_process import (
     Distances,
     Factors,
+    Kernel,
     equal_kernel,
     solve,
 )
@@ -561,3 +564,181 @@ def test_what_a_step_costs(monkeypatch):
         "cholesky_in_place": (steps + 1) * len(fitted),
         "safe_cholesky": 5,
     }
+
+
+def test_the_dual_residual_over_edges_is_larger_by_the_root_of_the_copies():
+    """Five copies of every variable: between the two norms eta halves by one rule alone."""
+    five, d = tuple((j,) for _ in range(5) for j in range(3)), 3
+    graph, move = FactorGraph.of(five, d), np.full(3, 0.1)
+    gap = np.full(15, np.linalg.norm(move) / sqrt(15) / 5)  # a fifth of the move over variables
+    edges, variables = (dumbo._balance(gap, copies) for copies in (graph.spread(move), move))
+    assert (edges, variables) == (0.5, 1.0)
+
+
+class Bowls:
+    """Concave factors -a_i/2 |u - t_i|^2 in the place of posterior means: what they agree on has a
+    closed form.
+    """
+
+    def __init__(self, factors, curvatures, tops):
+        self.factors, self.curvatures, self.tops = factors, curvatures, tops
+
+    def buckets(self):
+        return [
+            Bowl(np.arange(len(self.factors)), np.array(self.factors), self.curvatures, self.tops)
+        ]
+
+    def agreed(self, d):
+        """The maximiser (d,) of the sum: at each variable the mean of the tops, weighted by
+        curvature.
+        """
+        held = [
+            [
+                (a, t[V.index(j)])
+                for V, a, t in zip(self.factors, self.curvatures, self.tops, strict=True)
+                if j in V
+            ]
+            for j in range(d)
+        ]
+        return np.array([sum(a * t for a, t in own) / sum(a for a, _ in own) for own in held])
+
+
+class Bowl:
+    def __init__(self, index, variables, curvatures, tops):
+        self.index, self.variables, self.curvatures, self.tops = index, variables, curvatures, tops
+
+    def __call__(self, u):
+        mean = -self.curvatures[:, None] / 2 * ((u - self.tops[:, None]) ** 2).sum(2)
+        return mean, np.ones(u.shape[:2])
+
+    def slopes(self, u):
+        mean, variance = self(u)
+        return (
+            mean,
+            variance,
+            -self.curvatures[:, None, None] * (u - self.tops[:, None]),
+            np.zeros_like(u),
+        )
+
+
+def test_concave_factors_agree_on_the_maximiser_of_their_sum():
+    rng, residuals = np.random.default_rng(3), []
+    bowls = Bowls(
+        ((0, 1), (1, 2), (2, 0), (1, 3)),
+        np.array([1.0, 4.0, 2.0, 0.5]),
+        0.1 + 0.8 * rng.random((4, 2)),
+    )
+    graph, optimum = FactorGraph.of(bowls.factors, 4), bowls.agreed(4)
+    for rounds in (1, 4, 16, 40):
+        agreement = agree(
+            bowls,
+            graph,
+            1.0,
+            np.random.default_rng(0),
+            search(rounds=rounds, tolerance=1e-4, steps=200, rate=0.01),
+        )
+        residuals.append(agreement.residual)
+    assert (
+        residuals[0] > 0.1 and residuals[0] > 3 * residuals[1] and residuals[1] > 3 * residuals[2]
+    )
+    assert residuals[-1] < 1e-4 and agreement.rounds < 40
+    assert_allclose(agreement.x, optimum, atol=1e-3)
+    mean = graph.consensus(bowls.tops.ravel())
+    # nothing that a plain mean of what each wants would find
+    assert np.abs(mean - optimum).max() > 0.1
+
+
+def test_frozen_gradients_on_a_complete_graph_have_an_nth_of_the_exploration():
+    factors, *_ = drawn(TRIANGLE, 0)
+    x, graph = np.array([0.2, 0.7, 0.4]), FactorGraph.of(TRIANGLE, 3)
+    (bucket,) = factors.buckets()
+    u = x[bucket.variables][:, None, :]
+    _, variance, over_mean, over_variance = bucket.slopes(u)
+    exact = np.zeros(3)
+    np.add.at(exact, bucket.variables, over_variance[:, 0] / (2 * np.sqrt(variance.sum())))
+    for kind, share in ((Local, 1 / 3), (Complete, 1.0)):
+        local = kind(
+            bucket,
+            1 / graph.sizes,
+            1.0,
+            kind.heard(graph, graph.terms(variance[:, 0])),
+            np.zeros((3, 2)),
+            np.zeros((3, 2)),
+            0.0,
+            1e-5,
+        )
+        total = np.zeros(3)
+        np.add.at(total, bucket.variables, local.slopes(u)[1][:, 0] - over_mean[:, 0])
+        assert_allclose(total, share * exact, rtol=1e-9)
+
+
+@pytest.mark.parametrize("outputs", ["sum", "factors"])
+def test_factors_of_the_one_known_decomposition_are_neighbours_in_either_reading(
+    agreements, outputs
+):
+    for rule in ("stacked", "per-decomposition"):
+        told(new(**{**OBSERVED, "outputs": outputs, "neighbours": rule}))
+        assert_array_equal(agreements[-1][1].sizes, [2, 2, 3])
+
+
+def test_without_noise_the_gram_matrix_is_that_of_the_factors_alone(agreements):
+    """Then the means go through the data, whatever noise was fitted."""
+    optimizer = play(told(new(gram="noise-free", models=3)), 2)
+    factors, *_ = agreements[-1]
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+    for j in range(3):
+        own = factors.model == j
+        through = [factors.moments(x)[0][own].sum() for x in optimizer.x]
+        assert_allclose(through, y, atol=1e-4)
+    assert optimizer.chain.kernel.noise > 0.1
+
+
+@pytest.mark.parametrize("gram", ["noise-free", "inverse"])
+def test_observed_outputs_without_noise_are_met_by_each_factor(agreements, gram):
+    """In the units of y, whatever noise was fitted to each."""
+    optimizer = play(told(new(**OBSERVED, gram=gram)), 2)
+    factors, *_ = agreements[-1]
+    assert min(solved.kernel.noise for solved in optimizer.solved) > 1e-3
+    outputs = optimizer.factor_values
+    expected = (outputs - outputs.mean(0)) / optimizer.y.std(ddof=1)
+    moments = [factors.moments(x) for x in optimizer.x]
+    assert_allclose([mean for mean, _ in moments], expected, atol=1e-5)
+    assert max(variance.max() for _, variance in moments) < 1e-5
+
+
+def test_own_outputs_never_leave_more_variance_than_the_sum():
+    """Appendix C: (24) <= (5), for the same kernels and at most the noise of the sum."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(st.integers(0, 10**6), st.floats(0, 1), st.floats(1e-4, 1.0))
+    def holds(seed, part, noise):
+        rng = np.random.default_rng(seed)
+        X, x, y = rng.random((7, 3)), rng.random(3), rng.standard_normal(7)
+        kernel = Kernel(rng.uniform(0.1, 3, 3), rng.uniform(0.1, 2, 3), noise)
+        distances = Distances(X)
+        given_sum = Factors.of([(TRIANGLE, solve(distances, TRIANGLE, kernel, y))], X)
+        alone = [
+            Kernel(kernel.outputscale[[i]], kernel.lengthscale[[i]], max(part * noise, 1e-6))
+            for i in range(3)
+        ]
+        given_own = Factors.of(
+            [
+                ((V,), solve(distances, (V,), own, y))
+                for V, own in zip(TRIANGLE, alone, strict=True)
+            ],
+            X,
+        )
+        assert (given_own.moments(x)[1] <= given_sum.moments(x)[1] + 1e-9).all()
+
+    holds()
+
+
+def test_units_of_y_do_not_matter_where_an_output_is_constant():
+    traces = []
+    for scale in (1.0, 2.0**10, 2.0**-10):
+        optimizer, x = new(seed=1, **OBSERVED), np.random.default_rng(7).random((8, 3))
+        outputs = evaluate(x).factor_values
+        outputs[:, 0] = 0.0
+        optimizer.tell(x, Observation(scale * outputs.sum(1), np.empty((8, 0)), scale * outputs))
+        traces.append(optimizer.ask(1, x[:0]))
+    assert_allclose(traces[1:], [traces[0]] * 2, atol=1e-6)

@@ -11,6 +11,7 @@ from sklearn.gaussian_process.kernels import RBF
 import algorithms
 from algorithms.api import Box, Observation
 from algorithms.parts.processes.outputs import zero
+from algorithms.parts.search.acquisition import ucb
 from tests.algorithms.grouped import changed
 from tests.settings import EPBO
 
@@ -88,3 +89,11 @@ def test_the_query_is_as_good_as_any_on_a_grid():
     promised = optimizer.promise(torch.cartesian_prod(axis, axis))
     query = optimizer.ask(1, optimizer.x[:0])
     assert optimizer.promise(torch.from_numpy(query)).item() >= promised.max() - 0.02
+
+
+def test_without_constraints_it_is_gp_ucb():
+    optimizer = new(**FITTED)
+    x = np.random.default_rng(0).random((10, 2))
+    optimizer.tell(x, Observation.of(evaluate(x).y))
+    expected = ucb(*optimizer.outputs.models[0].posterior(torch.from_numpy(Z)), 4.0)
+    assert_allclose(optimizer.promise(torch.from_numpy(Z)), expected, atol=1e-12)

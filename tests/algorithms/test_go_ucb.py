@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
+from scipy.special import expit
 
 import algorithms
 from algorithms.api import Box, Observation
@@ -476,3 +477,95 @@ def test_it_returns_a_uniform_one_of_the_queries_of_phase_two():
 def test_before_phase_two_it_returns_the_best_point():
     optimizer = started()
     assert_array_equal(optimizer.recommend(), optimizer.x[[np.argmax(optimizer.y)]])
+
+
+def test_all_ones_make_the_papers_f1():
+    x = 5 * rng().uniform(-1, 1, (6, 20))
+    network = Network(20, 25)
+    assert_allclose(
+        network(x, np.ones((6, network.size))),
+        25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1,
+        rtol=1e-12,
+    )
+
+
+def test_gradients_are_those_of_central_differences(some):
+    network, x, w = some
+    over_x, over_w = network.gradients(x, w)
+    for i in range(3):
+        assert_allclose(
+            over_x[i], central(lambda p, i=i: network(p[None], w[[i]])[0], x[i]), atol=1e-8
+        )
+        assert_allclose(
+            over_w[i], central(lambda p, i=i: network(x[[i]], p[None])[0], w[i]), atol=1e-8
+        )
+
+
+def test_the_printed_rate_leaves_the_parameters_where_they_were_drawn():
+    optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 1})
+    assert 0 < optimizer.report()["oracle_moved"] < 1e-4
+    assert optimizer.report()["rounds_moved"] == 0
+
+
+def test_ones_lie_in_every_ball_of_f1():
+    """Lemma 5.3 at w* = 1 holds trivially: d_w^3 t/T is far beyond any distance that occurs."""
+
+    def f1(u):
+        return 25 * expit((10 * u - 5).sum(axis=1) + 1) + 1
+
+    optimizer = started(
+        d=20, n=5, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5}
+    )
+    for _ in range(25):
+        away = optimizer.w - 1
+        assert away @ optimizer.Sigma @ away < 0.1 * optimizer.beta
+        tell(optimizer, optimizer.ask(1, NOTHING), f1)
+
+
+def test_a_ball_without_room_leaves_an_ascent_over_points_alone():
+    optimizer = started(norm=1e-6, start="zeros", ascent_rate=0.02, ascent_steps=200)
+    answer(optimizer, rng(3).random((2, 2)))
+    x, w = np.zeros((1, 2)), optimizer.w[None]
+    for _ in range(200):
+        x = np.clip(x + 0.02 * optimizer.network.gradients(x, w)[0], -5, 5)
+    assert np.abs(x).max() > 0.1
+    assert_allclose(10 * optimizer.ask(1, NOTHING) - 5, x, rtol=1e-6)
+
+
+def test_printed_constants_from_a_uniform_start_are_random_search():
+    optimizer = started(d=20, n=8, **{**PRINTED, "start": "uniform", "ascent_steps": 500})
+    asked = []
+    for _ in range(10):
+        before = optimizer.rng.bit_generator.state
+        query = optimizer.ask(1, NOTHING)
+        optimizer.rng.bit_generator.state = before
+        drawn = optimizer.rng.uniform(-5, 5, (1, 20))
+        assert np.abs(10 * query - 5 - drawn).max() < 0.5
+        asked.append(query)
+        tell(optimizer, query)
+    assert stats.kstest(np.concatenate(asked).ravel(), "uniform").pvalue > 1e-3
+
+
+def test_the_ball_never_binds_at_the_printed_constants(monkeypatch):
+    """sqrt(beta) is thousands; w moves by less than 10 on its way."""
+    farthest = []
+    project = Ball.project
+
+    def watched(ball, w):
+        farthest.append(np.linalg.norm(w - ball.centre) ** 2 / ball.surely)
+        return project(ball, w)
+
+    monkeypatch.setattr(Ball, "project", watched)
+    optimizer = started(d=20, n=8, **{**PRINTED, "ascent_steps": 500})
+    for _ in range(4):
+        tell(optimizer, optimizer.ask(1, NOTHING))
+    assert len(farthest) == 2000 and max(farthest) < 0.1
+
+
+def test_phase_one_told_point_by_point_is_that_of_one_block():
+    x = rng(100).random((6, 2))
+    together, apart = tell(new(), x), new()
+    for u in x:
+        tell(apart, u[None])
+    assert_same(together, apart)
+    assert_array_equal(apart.Sigma, apart.lam * np.eye(13))

@@ -211,3 +211,16 @@ def test_a_step_evaluates_a_kernel_once_for_each_fit_step_and_each_round_of_clim
     optimizer.ask(1, optimizer.x[:0])
     assert calls["__call__"] == 1 and calls["with_slopes"] > 5  # candidates, then rounds
     assert work == {"kernel": 1 + calls["with_slopes"]}
+
+
+@pytest.mark.parametrize("surrogate", ["gamma-priors", "scikit-optimize"])
+def test_without_a_margin_the_scale_of_y_is_no_matter(surrogate):
+    queries = []
+    for scale, shift in ((1.0, 0.0), (1e3, -5e3)):
+        optimizer = UCB(
+            Box(2), np.random.default_rng(0), surrogate=surrogate, repetitions="repeat", **SEARCH
+        )
+        x = np.random.default_rng(1).random((12, 2))
+        optimizer.tell(x, Observation.of(scale * wavy(x) + shift))
+        queries.append(optimizer.ask(1, optimizer.x[:0]))
+    assert_allclose(*queries, atol=1e-3)

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
 import algorithms
-from algorithms.api import Box
+from algorithms.api import Box, Observation
 from tests.algorithms.grouped import changed
 from tests.algorithms.history import answered, bowl, told, untouched
 from tests.settings import HDSAFEBO
@@ -153,3 +154,21 @@ def test_a_spent_region_starts_again_with_all_data():
     assert {"lengthscale_y", "lengthscale_g1", "noise_y", "noise_g1"} <= set(report)
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])  # the same centre
     assert len(optimizer.outputs.models[0].posterior.X) == 6
+
+
+def test_without_constraints_every_candidate_is_allowed(monkeypatch):
+    x = np.random.default_rng(0).random((5, 2))
+    optimizer = new(batch_per_dim=3, draws="factor")
+    optimizer.tell(x, Observation.of(bowl(x)))
+    assert optimizer.may_be_safe(x).all()
+    drawn, draw = [], optimizer.draw
+    monkeypatch.setattr(
+        optimizer,
+        "draw",
+        lambda p, X, rng, **n: drawn.append((X.numpy(), draw(p, X, rng, **n))) or drawn[-1][1],
+    )
+    query = optimizer.ask(6, x[:0])
+    ((points, f),) = drawn
+    assert f.shape == (6, 200)
+    assert_array_equal(query[0], points[np.argmax(f[0])])
+    assert torch.equal(optimizer.outputs.models[0].posterior.X, torch.from_numpy(x))

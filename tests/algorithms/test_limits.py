@@ -2,6 +2,7 @@
 closed form.
 """
 
+import copy
 import math
 from types import SimpleNamespace
 
@@ -12,12 +13,12 @@ from scipy import stats
 
 from algorithms.api import Arms, Box, Observation
 from algorithms.async_ts import AsyncTS
-from algorithms.bbkb import BBKB
+from algorithms.bbkb import BBKB, Draft
 from algorithms.bkb import BKB
 from algorithms.eps_greedy import EpsGreedy
 from algorithms.gp_bucb import GPBUCB
 from algorithms.gp_ucb import GPUCB
-from algorithms.parts.arms import bless, include
+from algorithms.parts.arms import GaussianTable, SketchedPosterior, bless, include
 from algorithms.random_search import RandomSearch
 from tests.settings import BATCH, CONFIDENCE, SKETCH, TABLE
 
@@ -455,3 +456,199 @@ def test_exact_methods_recommend_the_largest_posterior_mean(smooth, gram, dense,
     optimizer, _ = told(kind, smooth, 4, **parameters)
     mean, _ = dense(gram(optimizer.domain.points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
     assert_array_equal(optimizer.recommend(), [np.argmax(mean)])
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_sum_rule_gives_gp_bucb_larger_batches_than_the_product_rule(smooth, seed):
+    product, _ = told(GPBUCB, smooth, seed, **EXACT, C=3.0, rule="product")
+    summed = copy.deepcopy(product)
+    summed.rule = "sum"
+    short, long = product.ask(EVERYTHING, NOTHING), summed.ask(EVERYTHING, NOTHING)
+    assert len(long) >= len(short)
+    assert_array_equal(long[: len(short)], short)
+
+
+def test_the_sum_rule_can_be_strictly_larger(smooth):
+    product, _ = told(GPBUCB, smooth, 0, **EXACT, C=50.0, rule="product")
+    summed = copy.deepcopy(product)
+    summed.rule = "sum"
+    assert len(summed.ask(EVERYTHING, NOTHING)) > len(product.ask(EVERYTHING, NOTHING))
+
+
+def test_bbkb_without_drift_is_bkb(smooth, same_width):
+    points, f = smooth(6)
+    batched = picks(
+        new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global"}),
+        f,
+        steps=80,
+        room=EVERYTHING,
+    )
+    assert_array_equal(
+        np.array(batched), np.array(picks(new(BKB, points, **FULL, epsilon=0.5), f, steps=80))
+    )
+
+
+def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smooth, monkeypatch):
+    for kind, parameters, module in (
+        (BKB, {**SKETCHED, "epsilon": 0.5}, "bkb"),
+        (BBKB, BATCH, "bbkb"),
+    ):
+        optimizer, f = told(kind, smooth, 1, **parameters)
+        seen = {}
+
+        def spy(p, n, rule, rng, seen=seen):
+            seen.update(p=p, n=n)
+            return np.ones(len(n), dtype=bool)
+
+        monkeypatch.setattr(f"algorithms.{module}.include", spy)
+        before = optimizer.posterior.variance
+        tell(optimizer, np.array([3, 3, 50]), f)
+        arms = optimizer.pulls.arms
+        assert_array_equal(seen["p"], 2.0 * before[arms])  # BKB Alg. 1, BBKB Alg. 1 l. 13
+        assert_array_equal(seen["n"], [np.count_nonzero(optimizer.x == arm) for arm in arms])
+        assert_array_equal(optimizer.posterior.dictionary, arms)
+
+
+@pytest.mark.parametrize(("bandwidth", "qbar"), [(0.1, 1e9), (0.4, 5.0), (0.4, 2.0)])
+@pytest.mark.parametrize("seed", range(4))
+def test_lazy_evaluation_pulls_what_brute_force_pulls(smooth, gram, literal, seed, bandwidth, qbar):
+    points, f = smooth(seed)
+    optimizer, K = (
+        new(BBKB, points, **{**BATCH, "bandwidth": bandwidth, "qbar": qbar}),
+        gram(points, bandwidth),
+    )
+    for query in (np.arange(60), np.arange(0, 60, 7)):
+        tell(optimizer, query, f)
+    x, dictionary = optimizer.x, optimizer.posterior.dictionary
+    mean, draft, batch = (
+        literal(K, LAM, dictionary, x, optimizer.y).mean,
+        Draft(optimizer.posterior, 3.0),
+        [],
+    )
+    for _ in range(50):  # more than the 16 that a draft first has room for
+        pulled = np.append(x, batch).astype(int)
+        variance = np.diag(literal(K, LAM, dictionary, pulled, np.zeros(len(pulled))).covariance)
+        batch.append(draft.pull())
+        assert batch[-1] == np.argmax(mean + 3.0 * np.sqrt(variance))
+    assert len(set(batch)) > 10 or qbar == 2.0  # residuals of a small dictionary never shrink
+    assert 0 < len(dictionary) < 60 or qbar == 1e9
+    assert draft.pulled == 50
+    assert 50 <= draft.recomputed < 50 * len(K)  # and it left some bounds alone
+
+
+def test_the_local_rule_can_be_strictly_larger(smooth):
+    optimizer, f = told(BBKB, smooth, 0, **{**BATCH, **FULL})
+    tell(optimizer, np.arange(60).repeat(5), f)
+    short = optimizer.ask(10_000, NOTHING)
+    optimizer.rule = "global-local"
+    assert len(short) + 1 < len(optimizer.ask(10_000, NOTHING)) < 10_000
+
+
+@pytest.mark.parametrize("beta", ["theorem", "reference-code"])
+def test_the_dictionary_of_a_block_is_made_of_the_arms_whose_pulls_bless_drew(smooth, beta):
+    optimizer, _ = block(**{**BATCH, "start": "bless", "beta": beta})(smooth)
+    sampled = bless(
+        GaussianTable(optimizer.domain.points, BANDWIDTH),
+        optimizer.x,
+        LAM,
+        2.0,
+        np.random.default_rng(0),
+    )
+    assert_array_equal(np.sort(optimizer.posterior.dictionary), np.unique(optimizer.x[sampled]))
+    assert 0 < len(optimizer.posterior.dictionary) < len(optimizer.pulls.arms)
+
+
+def test_the_width_of_the_authors_code_knows_no_start(smooth):
+    """Of the same dictionary: the sum of the variances at the pulls times ln t, then sums of ln(1 +
+    variance). C enters with the first batch.
+    """
+    options = {**BATCH, **FULL, "beta": "reference-code", "inclusion": "per-arm"}
+    plain, blessed = (
+        block(**{**options, "start": start})(smooth) for start in ("resparsify", "bless")
+    )
+    for optimizer, f in (plain, blessed):
+        total = optimizer.posterior.variance[optimizer.x].sum() * math.log(120)
+        assert optimizer.information == pytest.approx(total, rel=1e-9)
+        assert optimizer.alpha == pytest.approx(
+            0.1 * math.sqrt(total + math.log(100)) + 0.1, rel=1e-9
+        )
+        before = optimizer.posterior.variance
+        tell(optimizer, np.array([3, 3, 50]), f)
+        total += np.log1p(before[[3, 3, 50]]).sum()
+        assert optimizer.information == pytest.approx(total, rel=1e-9)
+        assert optimizer.alpha == pytest.approx(
+            0.1 * math.sqrt(2 * total + math.log(100)) + 0.1, rel=1e-9
+        )
+    assert plain[0].alpha == pytest.approx(blessed[0].alpha, rel=1e-12)
+
+
+def test_from_a_single_arm_both_starts_are_the_same(smooth):
+    """Its information ln(1 + 3/lambda) is both the log-determinant and the sum; its pull enters for
+    sure.
+    """
+    points, f = smooth(6)
+    plain, blessed = (
+        new(BBKB, points, **{**BATCH, **FULL, "start": start}) for start in ("resparsify", "bless")
+    )
+    for optimizer in (plain, blessed):
+        tell(optimizer, np.array([7]), f)
+        assert optimizer.information == pytest.approx(math.log1p(3 / LAM), rel=1e-12)
+        assert_array_equal(optimizer.posterior.dictionary, [7])
+    for optimizer in (plain, blessed):
+        optimizer.rng = np.random.default_rng(1)
+    for _ in range(5):
+        batch = plain.ask(EVERYTHING, NOTHING)
+        assert_array_equal(blessed.ask(EVERYTHING, NOTHING), batch)
+        for optimizer in (plain, blessed):
+            tell(optimizer, batch, f)
+
+
+def test_without_bless_a_first_arm_is_counted_as_a_batch_of_its_own(smooth):
+    """Alg. 1 from its first line: the prior variance 1/lambda in sum and inclusion."""
+    points, f = smooth(6)
+    optimizer = new(BBKB, points, **{**BATCH, "lam": 1.0, "qbar": 0.25})
+    tell(optimizer, np.array([7]), f)
+    assert optimizer.information == pytest.approx(math.log(4))
+    entered = []
+    for seed in range(400):
+        once = BBKB(
+            Arms(points), np.random.default_rng(seed), **{**BATCH, "lam": 1.0, "qbar": 0.25}
+        )
+        tell(once, np.array([7]), f)
+        entered.append(len(once.posterior.dictionary))
+    assert abs(np.mean(entered) - 0.25) < 4.5 * math.sqrt(0.25 * 0.75 / 400)
+
+
+def test_thompson_sampling_pulls_each_arm_as_often_as_it_is_the_best_of_the_posterior(
+    smooth, gram, dense
+):
+    points, f = smooth(3, A=5)
+    optimizer = new(AsyncTS, points, **TABLE, **CONFIDENCE, batch=1000, shrink=1.0, tolerance=1e-12)
+    tell(optimizer, np.array([1, 4]), f)
+    mean, covariance = dense(gram(points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
+    asked = np.concatenate([optimizer.ask(EVERYTHING, NOTHING) for _ in range(30)])
+    assert len(asked) == 30_000
+    draws = np.random.default_rng(9).multivariate_normal(
+        mean, optimizer.beta**2 * covariance, size=200_000
+    )
+    shares = np.bincount(np.argmax(draws, axis=1), minlength=5) / 200_000
+    assert (
+        abs(np.bincount(asked, minlength=5) / 30_000 - shares)
+        < 4.5 * np.sqrt((shares + 1e-4) / 30_000)
+    ).all()
+    assert np.sort(shares)[-2] > 0.05
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters"), [(BKB, {**SKETCHED, "epsilon": 0.5}), (BBKB, BATCH)]
+)
+def test_sketched_methods_keep_the_sketch_of_what_they_saw(smooth, kind, parameters):
+    optimizer, _ = told(kind, smooth, 4, **parameters)
+    included = np.isin(optimizer.pulls.arms, optimizer.posterior.dictionary)
+    assert included.any()
+    again = SketchedPosterior.fit(
+        GaussianTable(optimizer.domain.points, BANDWIDTH), LAM, optimizer.pulls, included
+    )
+    assert_allclose(optimizer.posterior.mean, again.mean, atol=1e-12)
+    assert_array_equal(optimizer.pulls.n.sum(), len(optimizer.y))
+    assert_array_equal(optimizer.recommend(), [np.argmax(again.mean)])

@@ -226,3 +226,37 @@ def test_a_fitted_surrogate_is_that_of_the_other_baselines(name):
     assert_array_equal(optimizer.posterior.alpha, theirs.posterior.alpha)
     lines = searches(optimizer, 6)
     assert np.linalg.svd(lines[0][1:] - lines[0][0], compute_uv=False)[1:].max() < 1e-12
+
+
+def test_in_one_dimension_it_searches_the_whole_interval():
+    grid, ends = np.linspace(0, 1, 101)[:, None], set()
+    for seed in range(3):
+        optimizer = told(new(1, seed=seed), f=lambda x: np.sin(7 * x[:, 0]))
+        for _ in range(12):
+            mean, deviation = oracle(optimizer, grid)
+            phase, query = step(optimizer, f=lambda x: np.sin(7 * x[:, 0]))
+            if phase == LINE:
+                assert_allclose(query, grid[np.argmax(mean + 2 * deviation)], atol=1e-12)
+                ends |= {round(query[0], 6)} & {0.0, 1.0}
+    assert ends  # the largest bound of the first line lies at a face
+
+
+def test_the_known_regression_is_scikit_learns():
+    optimizer, x = told(new(4), n=20), np.random.default_rng(1).random((30, 4))
+    mean, deviation = oracle(optimizer, x)
+    ours, variance = optimizer.posterior(torch.from_numpy(x))
+    assert_allclose(ours, mean, atol=1e-10)
+    assert_allclose(variance.sqrt(), deviation, atol=1e-10)
+
+
+def test_random_directions_have_no_axis():
+    assert_array_equal(told(new(3, seed=5)).direction, np.random.default_rng(5).standard_normal(3))
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+def test_the_scale_of_y_is_no_matter(scale):
+    ours, theirs = told(new(3)), told(new(3), f=lambda x: scale * bump(x) - 3 * scale)
+    for _ in range(10):
+        assert_allclose(
+            step(ours)[1], step(theirs, f=lambda x: scale * bump(x) - 3 * scale)[1], atol=1e-9
+        )

@@ -240,3 +240,23 @@ def test_points_around_another_one_lie_at_all_distances():
     corner = around(np.random.default_rng(0), np.zeros(2), 100, 0.01, 0.1)
     assert (corner >= 0).all() and (corner == 0).any()
     assert around(np.random.default_rng(0), centre, 0, 0.01, 0.1).shape == (0, 50)
+
+
+def test_it_is_never_flat():
+    """Every g far above 0 everywhere, where each probability underflows: slopes stay."""
+    optimizer = told(20, slack=-2.0)
+    assert (optimizer.g > 0).any(1).all()
+    X = torch.from_numpy(np.random.default_rng(3).random((200, 2))).requires_grad_()
+    promised = promise(optimizer, X)
+    (slopes,) = torch.autograd.grad(promised.sum(), X)
+    assert torch.isfinite(promised).all() and (slopes.norm(dim=1) > 1e-3).all()
+    assert np.exp(promised.detach().numpy()).min() == 0
+
+
+def test_silent_noise_is_not_fitted():
+    silent = told(likelihood="noise-free")
+    assert all(
+        fitted.posterior.model.noise.item() == pytest.approx(1e-6) for fitted in silent.models
+    )
+    with pytest.raises(ValueError, match="likelihood: expected noisy or noise-free, got 'some'"):
+        told(likelihood="some")

@@ -260,3 +260,65 @@ def test_where_a_shifted_maximiser_lies(name):
     assert np.abs(np.corrcoef(places.T) - np.eye(places.shape[1])).max() < 0.65
     assert_array_equal(problem(name, 3, maximiser="shifted").best_at, places[[3]])
     assert len(np.unique(places, axis=0)) == 60
+
+
+@pytest.mark.parametrize(("name", "changes"), CASES)
+def test_the_gradient_vanishes_at_the_optimum(name, changes):
+    found, step = problem(name, **changes), 1e-5
+    for place in found.best_at:
+        rise = (
+            true(found, place + step * np.eye(found.domain.d)).y
+            - true(found, place - step * np.eye(found.domain.d)).y
+        )
+        # (range * step)^2 times a third derivative
+        assert_allclose(rise / (2 * step), 0, atol=1e-6)
+
+
+def test_the_camel_has_six_humps_and_the_two_highest_are_stored():
+    """Points of a fine grid that are greater than their eight neighbours."""
+    found = problem("six_hump_camel")
+    u = np.linspace(0, 1, 402)
+    y = true(found, np.stack(np.meshgrid(u, u, indexing="ij"), axis=-1).reshape(-1, 2)).y.reshape(
+        402, 402
+    )
+    around = [
+        y[1 + i : 401 + i, 1 + j : 401 + j]
+        for i in (-1, 0, 1)
+        for j in (-1, 0, 1)
+        if (i, j) != (0, 0)
+    ]
+    humps = np.argwhere(y[1:-1, 1:-1] > np.max(around, axis=0)) + 1
+    assert len(humps) == 6
+    highest = humps[np.argsort(y[tuple(humps.T)])[-2:]]
+    places = sorted(points("six_hump_camel", u[highest]).tolist(), reverse=True)
+    assert_allclose(places, points("six_hump_camel", found.best_at), atol=0.02)
+    assert_allclose(
+        points("six_hump_camel", found.best_at), [[0.0898, -0.7126], [-0.0898, 0.7126]], atol=1e-4
+    )
+
+
+def test_means_over_the_box_are_those_of_the_integrals():
+    """Of even powers and a cosine, by hand; four standard errors."""
+    query = rng(5).random((20000, 100))
+    seen = true(problem("rastrigin"), query).y
+    wave = np.sin(2 * np.pi * 5.12) / (2 * np.pi * 5.12)
+    assert abs(seen.mean() + 100 * (10 + 5.12**2 / 3 - 10 * wave)) < 4 * seen.std() / np.sqrt(20000)
+    camel = true(problem("six_hump_camel"), query[:, :2]).y
+    # E x^2 = 3, x^4 = 81/5, x^6 = 729/7; 4/3 and 16/5
+    mean = -4 * 3 + 2.1 * 81 / 5 - 729 / 21 + 4 * 4 / 3 - 4 * 16 / 5
+    assert abs(camel.mean() - mean) < 4 * camel.std() / np.sqrt(20000)
+
+
+def test_the_centre_of_the_box_gives_the_published_optima_away():
+    """Rastrigin's is there; Powell's regret at the centre is below every entry of the paper's
+    table.
+    """
+    assert_allclose(true(problem("rastrigin"), np.full(100, 0.5)).y, [0], atol=1e-12)
+    assert_allclose(
+        true(problem("powell"), np.full(24, 0.5)).y, [-6 * (5.5**2 + 0.5**4)], rtol=1e-12
+    )
+    for name, worse in (("powell", 1000), ("rastrigin", 1000)):
+        assert (
+            true(problem(name, maximiser="shifted"), np.full((1, SIZES[name][0]), 0.5)).y[0]
+            < -worse
+        )

@@ -185,3 +185,20 @@ def test_without_constraints_it_is_a_plain_maximum():
 
 def test_where_nothing_is_feasible_there_is_no_best_point():
     assert best(functions(), offset=50.0) is None
+
+
+def test_2000_features_are_nearly_gaussian():
+    """Given its features a function is Gaussian: their inner products are the kernel up to
+    1/sqrt(2000).
+    """
+    X, found = rng(3).random((6, 25)), functions(4, d=25, features=2000)
+    scale = problem(4, d=25, features=2000).reveals["kernels"][0]["lengthscale"][0]
+    features = np.sqrt(2 / 2000) * np.cos(X @ found.frequencies[0].T + found.phases[0])
+    assert_allclose(features @ features.T, RBF(scale)(X), atol=0.1)
+    assert_allclose(found.values(X)[:, 0], features @ found.weights[0], rtol=1e-12)
+
+
+def test_the_scale_of_gibo_at_its_own_base():
+    """At d = 2 it is 0.1; half the length-scale lies within 30 % of it."""
+    drawn = gp_samples.draw_lengthscales(rng(6), "gibo", 5000, 2)
+    assert_allclose([drawn.min(), drawn.max()], [0.14, 0.26], atol=1e-3)

@@ -228,3 +228,78 @@ def test_every_design_on_a_coarse_grid_has_a_value(smoothing):
         total = np.sum(costs(np.vstack(query), smoothing=smoothing, ends="curve"), axis=0)
     assert np.isfinite(total).all()
     assert total.min() >= 0.05 * 0.9 * np.sqrt(2)
+
+
+def test_the_default_smoothing_leaves_one_cubic_by_least_squares():
+    """No design of either domain is too spread out for that: not even its corners, each taken by a
+    quarter of the points.
+    """
+    corners = np.array([[0, 0], [1, 1], [0, 1], [1, 0]] * 8)[:30].ravel()
+    for query in (rng(3).random(60), corners.astype(float)):
+        for domain in rover.BOUNDS:
+            points = rover.control_points(query, domain=domain)
+            assert ((points - points.mean(axis=0)) ** 2).sum() < rover.SMOOTHING["default"]
+            u = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+            fitted = np.polynomial.polynomial.polyfit(u / u[-1], points, 3)
+            expected = np.polynomial.polynomial.polyval(np.linspace(0, 1, 1000), fitted).T
+            assert_allclose(
+                rover.trajectory(query, domain=domain, smoothing="default"),
+                expected,
+                rtol=0,
+                atol=1e-10,
+            )
+    assert_allclose(rover.SMOOTHING["default"], 22.254, atol=5e-4)
+
+
+def test_without_smoothing_the_curve_meets_all_control_points():
+    query = rng(4).random(60)
+    points = rover.control_points(query, domain="extended")
+    curve = rover.trajectory(query, domain="extended", smoothing="none")
+    assert_array_equal(curve.shape, (1000, 2))
+    u = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
+    passing = curve[np.round(u / u[-1] * 999).astype(int)]
+    assert np.linalg.norm(points - passing, axis=1).max() < 0.03  # half a step
+    assert_allclose(curve[[0, -1]], points[[0, -1]], atol=1e-12)
+
+
+@pytest.mark.parametrize("reading", READINGS, ids=lambda reading: "-".join(reading.values()))
+def test_nothing_is_free(reading):
+    """Ground alone costs what the curve is long, and a curve that falls short of start or goal
+    misses more than it saves.
+    """
+    query = np.vstack(
+        [rng(6).random((40, 60)), np.clip(LINE + 0.05 * rng(7).standard_normal((40, 60)), 0, 1)]
+    )
+    cost, misses = costs(query, **reading)
+    for one, c in zip(query, cost, strict=True):
+        curve = rover.trajectory(one, domain=reading["domain"], smoothing=reading["smoothing"])
+        length = np.linalg.norm(np.diff(curve, axis=0), axis=1).sum()
+        assert 0.05 * length - 1e-9 <= c <= 20.05 * length + 1e-9
+    if reading["ends"] == "curve" or reading["smoothing"] == "none":
+        assert (cost + misses).min() >= 0.05 * 0.9 * np.sqrt(2)
+
+
+def test_the_share_of_the_square_that_is_blocked():
+    """The union of the cells is what random points find; overlaps count once, so that it is less
+    than 113 small squares.
+    """
+    u, v = (np.diff(np.clip(edges, 0, 1)) for edges in rover.EDGES)
+    area = u @ rover.BLOCKED[1:-1, 1:-1] @ v
+    assert area < 113 * 0.05**2
+    found = rover.blocked(rng(10).random((40000, 2))).mean()
+    assert abs(found - area) < 4 * np.sqrt(area * (1 - area) / 40000)
+
+
+@pytest.mark.parametrize("smoothing", ["default", "none"])
+def test_a_repeated_point_is_the_limit_of_two_that_approach_each_other(smoothing):
+    points = rng(11).random((30, 2))
+    points[[8, 9, 20]] = points[[7, 7, 19]]
+    at_once = rover.trajectory(points.ravel(), domain="unit", smoothing=smoothing)
+    apart = points.copy()
+    apart[[8, 9, 20]] += 1e-6 * np.array([[1, 1], [2, 2], [-1, 1]])
+    near = rover.trajectory(apart.ravel(), domain="unit", smoothing=smoothing)
+    if smoothing == "default":
+        assert_allclose(at_once, near, rtol=0, atol=1e-5)
+    else:  # there the direction between two near points matters, but the curve meets them all
+        distance = np.linalg.norm(points[:, None] - at_once, axis=2).min(axis=1)
+        assert distance.max() < 0.02

@@ -389,3 +389,90 @@ def test_the_smooth_maximum_by_hand():
     assert_allclose(
         structures.smooth_maximum(np.full((1, 18), 3.0), 20.0), [3 + np.log(18) / 20], rtol=1e-14
     )
+
+
+READINGS = [
+    ("truss25", {"load": "official", "alpha": 10.0}),
+    ("cantilever", {"displacement": "official-code"}),
+]
+
+
+def test_three_bars_along_the_axes_by_hand():
+    """u = F L/(E A) along each, stress F/A: a node at the origin held by bars of 1, 2 and 4 in."""
+    nodes = {0: (0.0, 0.0, 0.0), 1: (1.0, 0.0, 0.0), 2: (0.0, 2.0, 0.0), 3: (0.0, 0.0, 4.0)}
+    found = structures.assemble(
+        nodes,
+        [(0, 1), (2, 0), (0, 3)],
+        [1, 2, 3],
+        {0: (10.0, -20.0, 30.0), 1: (5.0, 0.0, 0.0)},
+        100.0,
+    )
+    stresses, displacements = found.respond(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
+    assert_allclose(displacements, [[0.1, -0.2, 0.4], [0.05, -0.1, 0.2]], rtol=1e-14)
+    assert_allclose(stresses, [[-10, 10, -10], [-5, 5, -5]], rtol=1e-14)
+
+
+def test_the_response_is_inversely_proportional_to_the_areas():
+    found, areas = truss("M2"), rng(2).uniform(0.1, 1.0, (4, 25))
+    for single, thrice in zip(found.respond(areas), found.respond(3 * areas), strict=True):
+        assert_allclose(single, 3 * thrice, rtol=1e-10)
+
+
+def test_no_corner_of_the_box_is_singular():
+    """Areas that differ by a factor of 500: the stiffness stays well-conditioned, and the residual
+    small.
+    """
+    corners = rng(3).integers(0, 2, (200, 25)) * 4.99 + 0.01
+    found = truss("official")
+    K = np.tensordot(corners, found.stiffness, 1)
+    assert np.linalg.cond(K).max() < 1e6
+    u = found.respond(corners)[1]
+    assert_allclose(np.einsum("nij,nj->ni", K, u), np.tile(found.load, (200, 1)), atol=1e-5)
+
+
+@pytest.mark.parametrize(("name", "changes"), READINGS)
+def test_no_feasible_point_around_is_better(name, changes):
+    found = problem(name, **changes)
+    size = rng(7).choice([1e-4, 1e-3, 1e-2], (20000, 1))
+    query = np.clip(found.best_at + size * rng(6).standard_normal((20000, found.domain.d)), 0, 1)
+    reached = true(found, np.vstack([query, rng(8).random((20000, found.domain.d))]))
+    feasible = (reached.g <= 0).all(axis=1)
+    assert feasible.sum() > 100
+    assert reached.y[feasible].max() < found.best
+
+
+def test_where_no_optimum_is_stored_none_is_claimed():
+    found = problem("truss25", load="M1", alpha=10.0)
+    assert found.best is None and found.best_at is None
+
+
+def test_the_adjoint_gradient_is_the_difference_quotient():
+    found, areas = truss("S"), rng(10).uniform(0.5, 3.0, 25)
+    for alpha in (None, 20.0):
+        jacobian = slopes(areas, found, alpha)[1]
+        for i in (0, 7, 24):
+            step = 1e-6 * (np.arange(25) == i)
+            quotient = (
+                slopes(areas + step, found, alpha)[0] - slopes(areas - step, found, alpha)[0]
+            ) / 2e-6
+            assert_allclose(jacobian[:, i], quotient, rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "n", "share", "mean"),
+    [  # of uniform designs, and their mean in 100 lb or 100 in^3
+        ("truss25", {}, 20000, 0.631, 8.284),
+        ("truss25", {"load": "S"}, 20000, 0.134, 8.284),
+        ("truss25", {"load": "M1"}, 20000, 0.120, 8.284),
+        ("truss25", {"load": "M2"}, 20000, 0.125, 8.284),
+        ("cantilever", {}, 100000, 0.0066, 7.5625),
+        ("cantilever", {"displacement": "official-code"}, 100000, 0.0069, 7.5625),
+    ],
+)
+def test_the_share_of_feasible_designs(name, changes, n, share, mean):
+    """Mean volume 25 * 4 * 2.75^2, mean weight 2.505 * 0.1 sum of lengths; four standard errors."""
+    found = problem(name, **changes)
+    seen = true(found, rng(11).random((n, found.domain.d)))
+    feasible = (seen.g <= 0).all(axis=1).mean()
+    assert abs(feasible - share) < 4 * np.sqrt(share * (1 - share) / n) + 5e-4 * share
+    assert abs(-seen.y.mean() - mean) < 4 * seen.y.std() / np.sqrt(n) + 1e-3

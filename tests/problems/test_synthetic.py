@@ -5,7 +5,7 @@ is refused.
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import optimize
+from scipy import integrate, optimize
 
 from problems import load, synthetic
 
@@ -100,3 +100,40 @@ def test_another_box_moves_the_optimum_with_it(name):
     assert_array_equal(values(found, found.best_at), [found.best])
     inside = {"unit_network": 7.0, "styblinski_tang": synthetic.VALLEY, "rastrigin": 0.0}[name]
     assert_allclose(-4 + 11 * found.best_at, np.full((1, 3), inside), atol=1e-12)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_gradient_vanishes_at_the_optimum(name):
+    found, step = problem(name), 1e-5
+    # f1's optimum is a corner, on a plateau
+    inward = found.best_at[0] - step * (found.best_at[0] == 1)
+    gradient = [
+        np.diff(values(found, np.array([inward - step * e, inward + step * e])))[0] / (2 * step)
+        for e in np.eye(20)
+    ]
+    assert_allclose(gradient, 0, atol=1e-4)  # a difference of values near 800, over 2e-5
+
+
+def test_the_means_over_the_box_are_those_of_the_integrals():
+    """250/3 and -200 - 500/3 by hand; f1's sum is nearly normal with variance 20 * 100/12. Errors:
+    4.5 standard ones.
+    """
+    query = rng(3).random((40000, 20))
+    normal = np.sqrt(20 * 100 / 12)
+    f1, _ = integrate.quad(
+        lambda s: (
+            (25 / (1 + np.exp(-s - 1)) + 1)
+            * np.exp(-((s / normal) ** 2) / 2)
+            / (normal * np.sqrt(2 * np.pi))
+        ),
+        -99,
+        99,
+    )
+    assert_allclose(f1, 14.24, atol=0.05)
+    for name, mean in (
+        ("unit_network", f1),
+        ("styblinski_tang", 250 / 3),
+        ("rastrigin", -200 - 500 / 3),
+    ):
+        seen = values(problem(name), query)
+        assert abs(seen.mean() - mean) < 4.5 * seen.std() / 200

@@ -2,6 +2,7 @@
 that do not fit.
 """
 
+import itertools
 import json
 import os
 import warnings
@@ -379,3 +380,28 @@ def test_the_real_tables(tmp_path, data, rows, features, share):
         found = problem(name, path)
         assert found.data == "real"
         assert values(found, rng(6).random((10, found.domain.d))).max() > share + 0.02
+
+
+def test_the_papers_example_of_a_border():
+    """[0, 5) is True and [5, 10] is False, on [0, 10]."""
+    bootstrap = tuning.RANDOM_FOREST["bootstrap"]
+    assert [bootstrap.at(x / 10) for x in (0.0, 4.999999, 5.0, 10.0)] == [True, True, False, False]
+    criterion = tuning.RANDOM_FOREST["criterion"]
+    assert [criterion.at(x) for x in (0.3333, 1 / 3, 0.6666, 2 / 3, 1.0)] == [
+        "gini",
+        "entropy",
+        "entropy",
+        "log_loss",
+        "log_loss",
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_no_corner_fails_or_warns(tmp_path, name):
+    found = problem(name, prepared(tmp_path, classes(rows=30)))
+    corners = np.array(
+        list(itertools.product(*[[0.0] if key in SLOW else [0.0, 1.0] for key in SPACES[name]]))
+    )
+    assert len(corners) == 2 ** (found.domain.d - 1)
+    check_corners(found, corners)

@@ -348,3 +348,34 @@ def test_the_program_itself_by_hand(ns3):
         given = f"{mode} 1 1 1\n0 0\n10 0 0\n1\n1 20\n"
         done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=True)
         assert float(done.stdout) == pytest.approx(37.28829, abs=5e-6)
+
+
+def test_a_user_gains_from_its_own_node_and_loses_by_others():
+    made = network(interference="all")
+    sent = wlan.powers(rng(4).random((1, 12)), scale="linear")
+    for i in range(12):
+        more = sent.copy()
+        more[0, i] *= 1.1
+        rises = made.sinr(more)[0] > made.sinr(sent)[0]
+        assert_array_equal(rises, made.topology.owners == i)
+
+
+def test_more_interference_is_less_capacity():
+    query = rng(7).random((50, 12))
+    assert (true(problem(), query).y > true(problem(interference="all"), query).y).all()
+    near, every = (
+        wlan.network(TWO, interference=option).sinr(wlan.powers(query[:, :2], scale="linear"))
+        for option in wlan.INTERFERENCE
+    )
+    assert_allclose(near, every, rtol=1e-14)  # there all are in range of each other
+
+
+def test_the_chain_knows_a_user_within_a_metre_of_its_node(ns3):
+    made = wlan.network(TWO, interference="all")
+    sent = np.array([[100.0, 10.0]])
+    assert_allclose(
+        decibels(wlan.simulated(ns3, "chain", made, sent, rng())),
+        decibels(made.sinr(sent)),
+        rtol=0,
+        atol=1e-9,
+    )

@@ -14,6 +14,7 @@ from algorithms.parts.factors.additive_process import (
     Factors,
     Kernel,
     equal_kernel,
+    fit,
     log_evidence,
     solve,
 )
@@ -172,3 +173,122 @@ def test_dense_data_leave_variances_that_are_no_rounding_errors():
 def test_scales_that_are_not_positive_are_refused():
     with pytest.raises(ValueError, match="expected positive scales"):
         Kernel(np.array([1.0, 0.0]), np.array([1.0, 1.0]), 0.1)
+
+
+def test_the_gradient_of_the_evidence_agrees_with_differences(data):
+    X, y = data
+    distances, step = Distances(X), 1e-5
+    R = distances.of(FACTORS)
+    _, over_a, over_l, over_noise, over_mean = log_evidence(distances, R, KERNEL, y)
+
+    def lifted(h):
+        kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, h)
+        return log_evidence(distances, R, kernel, y)[0]
+
+    def difference(change):
+        return (change(step) - change(-step)) / (2 * step)
+
+    for i in range(3):
+        unit = np.eye(3)[i]
+
+        def scaled(h, unit=unit):
+            return log_evidence(
+                distances,
+                R,
+                Kernel(KERNEL.outputscale * np.exp(h * unit), KERNEL.lengthscale, 0.05),
+                y,
+            )[0]
+
+        def stretched(h, unit=unit):
+            return log_evidence(
+                distances,
+                R,
+                Kernel(KERNEL.outputscale, KERNEL.lengthscale * np.exp(h * unit), 0.05),
+                y,
+            )[0]
+
+        assert_allclose(over_a[i], difference(scaled), rtol=1e-7)
+        assert_allclose(over_l[i], difference(stretched), rtol=1e-7)
+
+    def noisier(h):
+        return log_evidence(
+            distances, R, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y
+        )[0]
+
+    assert_allclose(over_noise, difference(noisier), rtol=1e-7)
+    assert_allclose(over_mean, difference(lifted), rtol=1e-7)
+
+
+def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
+    X, y = data
+    other = ((0, 1, 2), (3, 4))
+    kernel = Kernel(np.array([1.0, 0.2]), np.array([0.4, 0.7]), 0.01)
+    distances = Distances(X)
+    models = [
+        (FACTORS, solve(distances, FACTORS, KERNEL, y)),
+        (other, solve(distances, other, kernel, y)),
+    ]
+    together, x = Factors.of(models, X), rng.random(5)
+    alone = [Factors.of([model], X).moments(x) for model in models]
+    for both, parts in zip(together.moments(x), zip(*alone, strict=True), strict=True):
+        assert_allclose(both, np.concatenate(parts), rtol=1e-12)
+    assert [len(bucket.index) for bucket in together.buckets()] == [1, 2, 2]  # of sizes 1, 2 and 3
+
+
+def test_one_factor_of_all_variables_is_a_plain_process(data):
+    X, y = data
+    kernel = equal_kernel(1, outputscale=2.0, lengthscale=0.4, noise=0.1)
+    K = 2.0 * Matern(0.4, nu=2.5)(X) + 0.1 * np.eye(len(X))
+    expected = multivariate_normal.logpdf(y, np.zeros(len(y)), K)
+    assert_allclose(
+        solve(Distances(X), (tuple(range(5)),), kernel, y).log_evidence, expected, rtol=1e-12
+    )
+
+
+def test_other_units_are_the_model_of_other_values(data):
+    X, y = data
+    solved, kernel = (
+        solve(Distances(X), FACTORS, KERNEL, y),
+        Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise),
+    )
+    expected, scaled = solve(Distances(X), FACTORS, kernel, 3 * y), solved.in_units(3.0)
+    assert_allclose(scaled.alpha, expected.alpha, rtol=1e-9)
+    assert_allclose(scaled.precision, expected.precision, rtol=1e-9, atol=1e-12)
+    assert_allclose(scaled.kernel.outputscale, expected.kernel.outputscale)
+
+
+def test_a_fit_climbs_and_finds_the_scales_of_a_draw(rng):
+    truth, factors = Kernel(np.array([2.0, 0.3]), np.array([0.3, 0.6]), 1e-3), ((0,), (1,))
+    X = rng.random((120, 2))
+    y = np.linalg.cholesky(dense(X, None, truth, factors)) @ rng.standard_normal(len(X))
+    start, distances = equal_kernel(2, outputscale=0.7, lengthscale=0.7, noise=0.7), Distances(X)
+    fitted = fit(distances, factors, y, start, least_noise=1e-4, steps=300, rate=0.1)
+    assert fitted.log_evidence > solve(distances, factors, start, y).log_evidence
+    # what is fitted beats what is true
+    assert fitted.log_evidence > solve(distances, factors, truth, y).log_evidence
+    assert_allclose(fitted.kernel.noise, 1e-3, rtol=0.5)
+    assert fitted.kernel.noise > 1e-4
+
+
+def test_a_fit_with_a_mean_finds_it_and_one_without_has_none(data):
+    X, y = data
+    kept = [
+        fit(
+            Distances(X), FACTORS, y + 3.0, KERNEL, least_noise=1e-4, steps=200, rate=0.1, **kind
+        ).kernel.mean
+        for kind in ({}, {"with_mean": True})
+    ]
+    assert kept[0] == 0.0 and 2.0 < kept[1] < 4.0
+
+
+def test_the_predictive_density_of_the_data_is_that_of_dense_conditioning(data):
+    X, y = data
+    kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, 0.3)
+    solved = solve(Distances(X), FACTORS, kernel, y)
+    K = gram(FACTORS, kernel, X, X).sum(0)
+    weights = np.linalg.solve(K + 0.05 * np.eye(len(X)), K).T
+    expected = multivariate_normal.logpdf(
+        y, 0.3 + weights @ (y - 0.3), K - weights @ K + 0.05 * np.eye(len(X))
+    )
+    assert solved.log_predictive() == pytest.approx(expected, rel=1e-9)
+    assert solved.log_predictive() > solved.log_evidence  # it has seen these data

@@ -4,7 +4,7 @@ promises on average.
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior, bless
 from algorithms.parts.arms.bless import leverage
@@ -84,3 +84,126 @@ def test_it_is_never_empty(qbar, n):
     ]
     assert min(sizes) >= 1
     assert qbar > 1e-6 or max(sizes) == 1
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """(dictionary, p, arms, ridge, scores) of every round from now on."""
+    seen = []
+
+    def spy(kernel, dictionary, p, arms, ridge):
+        score = leverage(kernel, dictionary, p, arms, ridge)
+        seen.append((dictionary, p, arms, ridge, score))
+        return score
+
+    monkeypatch.setitem(bless.__globals__, "leverage", spy)  # the function hides its module
+    return seen
+
+
+def preselection(qbar, ridge):
+    """The probability with which a round looks at a pull at all, of a kernel with k(x, x) = 1."""
+    return min(qbar / (1 + ridge), 1.0)
+
+
+def test_weights_times_the_preselection_make_the_gram_matrix_right_on_average(rounds):
+    """In every round the sum of f over the dictionary, each member over its probability, estimates
+    the sum over all. The weights lack the preselection, as in the authors' code: it is 1 in the
+    last rounds.
+    """
+    points, repeats = table(), 120
+    kernel, f = (
+        GaussianTable(points, BANDWIDTH),
+        np.column_stack([np.ones(300), points, points[:, 0] > 4.5]),
+    )
+    for seed in range(repeats):
+        bless(kernel, np.arange(300), LAM, 20.0, np.random.default_rng(seed))
+    per_run, before = len(rounds) // repeats, 1.0
+    assert per_run == 5  # ceil(ln 300) - 1
+    for number in range(per_run):
+        runs = rounds[number::per_run]
+        estimates = np.array(
+            [(f[d[own]] / p[own, None]).sum(axis=0) for d, p, own in chosen(runs, number)]
+        )
+        error = estimates.std(axis=0, ddof=1) / np.sqrt(repeats) / before
+        expected = f[1 if number == 0 else 0 :].sum(axis=0)
+        assert (abs(estimates.mean(axis=0) / before - expected) <= 4.5 * error + 1e-9).all()
+        assert (error[:3] < 0.03 * f[:, :3].sum(axis=0)).all()
+        before = preselection(20.0, runs[0][3])
+    assert before == preselection(20.0, rounds[per_run - 2][3]) == 1.0
+
+
+def chosen(runs, number):
+    """Members and weights of a round's dictionaries; the first one always holds the first pull."""
+    for dictionary, p, *_ in runs:
+        yield dictionary, p, (dictionary > 0) if number == 0 else np.ones(len(p), dtype=bool)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(1, 0), (2, 0), (3, 1), (20, 2), (21, 3), (2000, 7)])
+def test_as_many_rounds_as_the_authors_code(rounds, n, expected):
+    """ceil(ln n) regularisations, the first of which belongs to the first dictionary."""
+    points = np.linspace(0, 1, n)[:, None]
+    bless(GaussianTable(points, BANDWIDTH), np.arange(n), LAM, 2.0, np.random.default_rng(0))
+    assert len(rounds) == expected
+
+
+def test_the_regularisation_falls_from_the_number_of_pulls_to_lambda_by_one_factor(rounds):
+    bless(GaussianTable(table(), BANDWIDTH), np.arange(300), LAM, 20.0, np.random.default_rng(0))
+    ridges = np.array([ridge for *_, ridge, _ in rounds])
+    assert_allclose(ridges[1:] / ridges[:-1], (LAM / 300) ** (1 / 5))
+    assert_allclose([ridges[0], ridges[-1]], [300 * (LAM / 300) ** (1 / 5), LAM])
+
+
+def test_every_round_knows_the_scores_of_its_regularisation_within_a_factor(gram, rounds):
+    points = table()
+    K = gram(points, BANDWIDTH)
+    for seed in range(8):
+        bless(
+            GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 30.0, np.random.default_rng(seed)
+        )
+    for *_, arms, ridge, score in rounds:
+        ratio = score / exact(K, ridge)[arms]
+        assert ratio.min() > 1 / 3
+        assert ratio.max() < 3
+
+
+@pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 8.0), (0.5, 3.0)])
+def test_the_expected_size_is_about_qbar_effective_dimensions(gram, lam, qbar):
+    points = table()
+    kernel, expected = (
+        GaussianTable(points, BANDWIDTH),
+        np.minimum(qbar * exact(gram(points, BANDWIDTH), lam), 1.0),
+    )
+    drawn = [
+        bless(kernel, np.arange(300), lam, qbar, np.random.default_rng(seed)) for seed in range(60)
+    ]
+    size = np.mean([np.count_nonzero(included) for included in drawn])
+    assert expected.sum() < 150
+    # poorer dictionaries overestimate, and so do weights without the preselection
+    assert 0.8 < size / expected.sum() < (1.5 if qbar > 3 else 2.0)
+    loners, crowd = np.mean(drawn, axis=0)[290:].mean(), np.mean(drawn, axis=0)[:290].mean()
+    assert loners / crowd > 2
+
+
+def test_a_huge_qbar_takes_everybody():
+    for points in (table(), table()[:1], np.zeros((40, 2))):
+        arms = np.arange(len(points))
+        assert bless(
+            GaussianTable(points, BANDWIDTH), arms, LAM, 1e9, np.random.default_rng(0)
+        ).all()
+
+
+def test_repeated_pulls_are_sampled_one_by_one():
+    """An arm pulled a hundred times has a hundred small scores, not one large one; arms pulled
+    rarely are kept.
+    """
+    kernel, arms = (
+        GaussianTable(np.array([[0.0], [100.0], [200.0]]), 1.0),
+        np.repeat([0, 1, 2], [100, 100, 2]),
+    )
+    drawn = np.mean(
+        [bless(kernel, arms, 1.0, 20.0, np.random.default_rng(seed)) for seed in range(200)], axis=0
+    )
+    for often in (drawn[:100], drawn[100:200]):
+        assert often.mean() == pytest.approx(20 / 101, rel=0.15)
+        assert often.max() < 0.35
+    assert_array_equal(drawn[200:], [1, 1])  # 20 / 3

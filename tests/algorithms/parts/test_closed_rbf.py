@@ -10,7 +10,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.processes.closed_rbf import JointRBF, ScaleTarget
-from algorithms.parts.processes.fitting import Target
+from algorithms.parts.processes.fitting import LBFGS, Target, fit
 from algorithms.parts.processes.gp import ROUNDING, Posterior
 from algorithms.parts.processes.outputs import known
 from algorithms.parts.processes.rbf import isotropic
@@ -184,3 +184,28 @@ def test_a_length_scale_for_each_coordinate_is_refused():
     X, values, _ = data(spread)
     with pytest.raises(ValueError, match="expected a model with one length-scale, got one for"):
         ScaleTarget(free, X, values[:, 0])
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_they_stay_so_while_two_hundred_rows_are_told_one_by_one(place):
+    X, values, at = data(place, 240)
+    grown = posteriors(X[:40], values[:40], 0.01)
+    for n in range(40, 240):
+        grown = [p.extend(X[n : n + 1], values[n : n + 1, i]) for i, p in enumerate(grown)]
+    ours, theirs = errors(grown, at, 0.01)
+    assert (ours <= 3 * theirs + 1e-11).all() and (ours < 1e-9).all()
+    whole = JointRBF(posteriors(X, values, 0.01))
+    for ours, theirs in zip(JointRBF(grown)(at), whole(at), strict=True):
+        assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
+
+
+def test_a_fit_ends_where_it_would_by_the_graph():
+    X, values, _ = data(spread)
+    rng = np.random.default_rng(0)
+    for method in (LBFGS(), LBFGS(5)):
+        fitted, expected = (
+            fit(model(), X, values[:, 0], method, rng, kind) for kind in (ScaleTarget, None)
+        )
+        for name in fitted.free:
+            assert_allclose(fitted.get_parameter(name), expected.get_parameter(name), rtol=1e-6)
+        assert not any(parameter.requires_grad for parameter in fitted.parameters())

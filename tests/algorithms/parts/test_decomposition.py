@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 from functools import cache
 from itertools import combinations, permutations, product
-from math import exp, inf, isnan, log, nan
+from math import comb, exp, inf, isnan, log, nan
 
 import numpy as np
 import pytest
@@ -260,3 +260,59 @@ def test_agreement_of_partitions_is_the_rand_index(seed, d):
         rand_score(*(membership(x, d).argmax(0) for x in (a, b)))
     )
     assert pair_agreement(a, b, d) == pair_agreement(b, a, d) and pair_agreement(a, a, d) == 1.0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "match"),
+    [
+        (((0, 1), (3,)), r"expected variables 0..2, got \[3\] as well: count the variables from 0"),
+        (((-1, 0, 1, 2),), r"got \[-1\] as well"),
+        (
+            ((0,), (2,)),
+            r"none of \[1\] in a factor: give those that act alone factors of their own",
+        ),
+        ((), r"none of \[0, 1, 2\]"),
+        (((0, 1, 1), (2,)), r"expected factors of distinct variables, got \(0, 1, 1\): name each"),
+        (((0, 1, 2), ()), r"expected factors of distinct variables, got \(\)"),
+    ],
+)
+def test_what_is_no_decomposition_is_refused(wrong, match):
+    with pytest.raises(ValueError, match=match):
+        check(wrong, 3)
+
+
+def test_two_variables_by_hand():
+    """Each proposes the other for certain; the reference code takes the split for half as likely:
+    it is seen 2/3 of the time.
+    """
+    rng = np.random.default_rng(0)
+    for split, ratio in (("exact", 0.0), ("reference-code", log(2))):
+        assert propose(rng, whole(2), largest=2, split=split).log_ratio == pytest.approx(ratio)
+        merged = propose(rng, singletons(2), largest=2, split=split)
+        assert merged.decomposition == whole(2) and merged.log_ratio == pytest.approx(-ratio)
+
+
+@pytest.mark.parametrize("s", range(2, 9))
+def test_the_probabilities_of_all_sides_sum_to_one_and_those_of_the_reference_code_do_not(s):
+    def total(split):
+        return sum(comb(s, a) * exp(SPLITS[split](a, s - a)) for a in range(1, s)) / 2  # unordered
+
+    assert total("exact") == pytest.approx(1.0)
+    assert total("reference-code") == pytest.approx(1 - 2.0 ** (1 - s))
+
+
+def test_a_long_chain_visits_partitions_as_often_as_their_target_says():
+    rng, states = np.random.default_rng(1), partitions(4, 4)
+    target = dict(zip(states, some_target(states), strict=True))
+    current, visits = whole(4), Counter()
+    for step in range(10_000):
+        proposal = propose(rng, current, largest=4, split="exact")
+        if accepts(rng, log(target[proposal.decomposition] / target[current]), proposal.log_ratio):
+            current = proposal.decomposition
+        visits[current] += step % 10 == 0  # nearly independent
+    assert (
+        chisquare(
+            [visits[state] for state in states], [1000 * target[state] for state in states]
+        ).pvalue
+        > 0.01
+    )

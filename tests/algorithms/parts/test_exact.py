@@ -4,6 +4,8 @@ of them.
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.arms import ExactPosterior, GaussianTable, TextbookPosterior
@@ -163,3 +165,82 @@ def test_a_batch_told_at_once_is_its_pulls_one_by_one(smooth, kind):
     assert_array_equal(whole.variance, one.variance)
     assert whole.information == one.information
     assert whole.distinct == one.distinct
+
+
+@pytest.mark.parametrize("kind", [ExactPosterior, TextbookPosterior])
+def test_before_any_pull_it_is_the_prior(smooth, kind):
+    posterior = exact(smooth(0)[0], 0.25, [], [], kind)
+    assert_array_equal(posterior.mean, np.zeros(60))
+    assert_array_equal(posterior.variance, np.full(60, 4.0))  # k(x,x) / lambda
+    assert posterior.distinct == 0
+
+
+def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(smooth):
+    points, _ = smooth(0)
+    x, y = pulls(0, len(points), t=40)
+    for kind in (ExactPosterior, TextbookPosterior):
+        original, twin = exact(points, 1e-3, x, y, kind), exact(points, 1e-3, x, y, kind)
+        draft = original.draft()
+        # starts with the arm pulled last
+        batch = [int(x[-1]), int(x[-1]), 59, 3, 59, 3, int(x[0]), 17]
+        for arm in batch:
+            draft.add(arm, float(draft.mean[arm]))
+        assert_array_equal(original.mean, twin.mean)
+        assert_array_equal(original.variance, twin.variance)
+        assert original.distinct == twin.distinct
+        assert_allclose(draft.mean, original.mean, atol=1e-9)  # hallucinated means move nothing
+        reached = draft.variance.copy()
+        for arm in batch:  # a draft has not spoilt what comes after it
+            original.add(arm, 1.0)
+            twin.add(arm, 1.0)
+        assert_array_equal(original.mean, twin.mean)
+        assert_array_equal(original.variance, twin.variance)
+        assert_array_equal(draft.variance, reached)
+        assert_allclose(reached, original.variance, rtol=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.integers(0, 11), min_size=1, max_size=40),
+    st.integers(0, 5),
+    st.sampled_from([1e-4, 1e-2, 1.0]),
+)
+def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
+    posterior = ExactPosterior(
+        GaussianTable(np.random.default_rng(seed).random((12, 2)), BANDWIDTH), lam
+    )
+    for s, arm in enumerate(x):
+        before = posterior.variance.copy()
+        posterior.add(arm, 1.0)
+        assert (posterior.variance <= before).all()
+        n = x[: s + 1].count(arm)
+        # a ridge leverage score: n pulls of one arm share 1
+        assert posterior.variance_of(arm) <= (1 + 1e-9) / n
+        # no more can be known than if all were its pulls
+        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.permutations(range(20)), st.permutations(range(30)))
+def test_it_depends_on_no_order(rows, order):
+    draw = np.random.default_rng(3)
+    points, x, y = draw.random((20, 2)), draw.integers(10, size=30), draw.standard_normal(30)
+    rows, order = np.array(rows), np.array(order)
+    whole, lam = exact(points, 1e-2, x, y), 1e-2
+    renamed = exact(points[rows], lam, np.argsort(rows)[x], y)
+    assert_allclose(renamed.mean, whole.mean[rows], atol=1e-10)
+    assert_allclose(renamed.variance, whole.variance[rows], rtol=1e-8)
+    reordered = exact(points, lam, x[order], y[order])
+    assert_allclose(reordered.mean, whole.mean, atol=1e-10)
+    assert_allclose(reordered.variance, whole.variance, rtol=1e-8)
+
+
+def test_duplicated_rows_are_one_arm_to_the_posterior(smooth):
+    points, _ = smooth(0, A=20)
+    twice = np.vstack([points, points])
+    x, y = pulls(2, 20, t=60)
+    x[::2] += 20
+    posterior, plain = exact(twice, 1e-4, x, y), exact(points, 1e-4, x % 20, y)
+    for half in (slice(0, 20), slice(20, 40)):
+        assert_allclose(posterior.mean[half], plain.mean, atol=1e-9)
+        assert_allclose(posterior.variance[half], plain.variance, rtol=1e-7)

@@ -24,3 +24,15 @@ def test_a_constant_is_the_share_whatever_happens():
         == width(rule="constant", share=4).beta(500, 60)
         == 4
     )
+
+
+def test_the_rule_of_the_additive_bandits():
+    # 0.2 * 6 * ln 20 = 1.2 * 2.9957323
+    assert width().beta(10, 6) == pytest.approx(3.5948787)
+    assert width().beta(1, 1) == pytest.approx(0.1386294)  # 0.2 * ln 2
+
+
+def test_the_rule_of_the_theorem():
+    # |D| = 10^2: 2 ln(100 * 9.8696044 * 9/0.6) = 2 ln 14804.4066 = 2 * 9.6026800
+    assert width(rule="theorem", share=1.0).beta(3, 2) == pytest.approx(19.2053600, abs=1e-6)
+    assert width(rule="theorem", share=0.5).beta(3, 2) == pytest.approx(9.6026800, abs=1e-6)

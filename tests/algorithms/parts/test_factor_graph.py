@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.factors.decomposition import singletons
+from algorithms.parts.factors.decomposition import random_partition, singletons
 from algorithms.parts.factors.factor_graph import FactorGraph
 
 EXAMPLE = ((0, 2), (1,), (1, 2), (0, 2))  # eq. (19), counted from 0
@@ -114,3 +114,28 @@ def test_a_graph_without_all_variables_or_blocks_is_refused():
         FactorGraph.of(((0, 1), (1,)), 3)
     with pytest.raises(ValueError, match="expected one block for each of 2 factors"):
         FactorGraph.of(((0, 1), (1,)), 2, np.zeros(3, dtype=int))
+
+
+def test_one_round_on_the_example_by_hand():
+    graph = FactorGraph.of(EXAMPLE, 3)
+    assert_allclose(graph.consensus(np.array([0.0, 0.1, 0.2, 0.4, 0.6, 1.0, 0.5])), [0.5, 0.3, 0.4])
+    assert_array_equal(graph.spread(np.array([7.0, 8.0, 9.0])), [7, 9, 8, 8, 9, 7, 9])
+    assert_allclose(graph.terms(np.array([9.0, 4.0, 16.0, 18.0])), [1, 1, 1, 2])
+    assert_allclose(
+        graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0])), [1100, 100, 1011, 101]
+    )
+    assert_allclose(graph.exploration(np.array([9.0, 4.0, 16.0, 18.0])), 2 + 2**0.5 + 5**0.5 + 2)
+
+
+def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
+    rng = np.random.default_rng(0)
+    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)] + [
+        EXAMPLE + singletons(6)
+    ]
+    factors = [factor for decomposition in decompositions for factor in decomposition]
+    blocks = np.repeat(np.arange(4), [len(decomposition) for decomposition in decompositions])
+    graph, variances = FactorGraph.of(factors, 6, blocks), rng.random((5, len(factors)))
+    apart = [FactorGraph.of(decomposition, 6) for decomposition in decompositions]
+    alone = [g.exploration(variances[:, blocks == b]) for b, g in enumerate(apart)]
+    assert_allclose(graph.exploration(variances), np.sum(alone, axis=0))
+    assert_array_equal(graph.degrees, sum(g.degrees for g in apart))

@@ -228,3 +228,9 @@ def test_what_is_not_finite_is_refused():
         ArithmeticError, match=r"evidence nan at the parameters .*: standardise y, or narrow"
     ):
         fit(gamma_priors(2), X, y * 1e200, LBFGS(steps=1), rng())
+
+
+def test_a_maximum_is_flat():
+    model, (X, y) = gamma_priors(2), tensors(40, 2)
+    target = Target(fit(model, X, y, LBFGS(), rng()), X, y)
+    assert np.abs(target.loss(target.read())[1]).max() < 1e-4

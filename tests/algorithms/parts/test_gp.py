@@ -2,13 +2,19 @@
 conditioning from scratch.
 """
 
+import pickle
+
 import gpytorch
 import numpy as np
 import pytest
 import torch
 from gpytorch.mlls import ExactMarginalLogLikelihood
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
 from algorithms.parts.processes.exchange import as_gpytorch
 from algorithms.parts.processes.gp import GRAMS, Posterior, log_evidence
@@ -155,3 +161,76 @@ def test_without_noise_the_same_model_goes_through_the_data():
     assert_allclose(torch.stack(exact(x)), torch.stack(theirs(x)))
     longer, (more, values) = exact.extend(*data(2, 3, seed=8)), data(2, 3, seed=8)
     assert_allclose(longer(more)[0], values, atol=1e-8)
+
+
+def test_the_gradient_of_the_evidence_is_that_of_central_differences():
+    model, (X, y) = known(2).requires_grad_(), data(15, 2)
+    for name in model.free:
+        parameter = model.get_parameter(name)
+        (slope,) = torch.autograd.grad(log_evidence(model, X, y), parameter)
+        for i in range(parameter.numel()):
+            ends = []
+            for step in (1e-6, -1e-6):
+                with torch.no_grad():
+                    parameter.view(-1)[i] += step
+                    ends.append(log_evidence(model, X, y).item())
+                    parameter.view(-1)[i] -= step
+            assert_allclose(slope.view(-1)[i], (ends[0] - ends[1]) / 2e-6, rtol=1e-6, atol=1e-7)
+
+
+def test_the_posterior_is_scikit_learns():
+    model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
+    lengthscale = model.kernel.base_kernel.lengthscale[0].numpy()
+    kernel = ConstantKernel(SCALE) * Matern(lengthscale, nu=2.5) + WhiteKernel(NOISE)
+    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(
+        X.numpy(), y.numpy() - MEAN
+    )
+    mean, covariance = theirs.predict(Z.numpy(), return_cov=True)
+    posterior = Posterior.of(model, X, y)
+    assert_allclose(posterior.mean(Z), mean + MEAN, atol=1e-8)
+    # theirs is that of y
+    assert_allclose(posterior.covariance(Z), covariance - NOISE * np.eye(25), atol=1e-8)
+    assert_allclose(posterior.log_evidence, theirs.log_marginal_likelihood(), rtol=1e-9)
+
+
+def test_extending_leaves_the_posterior_as_it_was():
+    model, (X, y) = known(2), data(10, 2)
+    posterior = Posterior.of(model, X[:8], y[:8])
+    before = pickle.dumps(posterior)
+    posterior.extend(X[8:], y[8:])
+    assert pickle.dumps(posterior) == before
+
+
+def test_a_joint_draw_costs_two_covariances_and_one_factor(work):
+    posterior, Z = Posterior.of(known(2), *data(12, 2)), data(400, 2, seed=1)[0]
+    work.clear()
+    posterior.sample(Z, np.random.default_rng(0), count=3)
+    assert work == {"kernel": 2, "factor": 1}
+
+
+def test_draws_at_data_and_at_repeated_points_pass_through_what_is_known():
+    (X, y) = data(8, 2)
+    posterior = Posterior.of(known(2, noise=1e-8), X, y)
+    draws = posterior.sample(
+        torch.cat([X, X[:2], X[:2] + 1e-9]), np.random.default_rng(0), count=20
+    )
+    # noise 1e-4, and jitter
+    assert_allclose(draws, np.tile(torch.cat([y, y[:2], y[:2]]), (20, 1)), atol=1e-3)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 1000),
+    n=st.integers(1, 20),
+    d=st.integers(1, 4),
+    noise=st.sampled_from([1e-6, 1e-2, 1.0]),
+)
+def test_an_observation_never_adds_variance_and_the_order_of_rows_does_not_matter(
+    seed, n, d, noise
+):
+    model, (X, y), Z = known(d, noise), data(n + 1, d, seed), data(15, d, seed + 1)[0]
+    before, after = Posterior.of(model, X[:n], y[:n]), Posterior.of(model, X, y)
+    assert (after.variance(Z) <= before.variance(Z) + 1e-9).all()
+    turned = Posterior.of(model, X.flip(0), y.flip(0))
+    for ours, expected in zip(turned(Z), after(Z), strict=True):
+        assert_allclose(ours, expected, rtol=1e-5, atol=1e-7)

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
+from torch.func import hessian, jacrev
 
 from algorithms.parts.processes.gradient_information import Design, Kernels
 
@@ -153,3 +154,120 @@ def test_values_never_hurt_and_the_order_of_a_batch_does_not_matter(seed, n, d, 
     turned, turned_slopes = information.reduction(Z[:, ::-1])
     assert_allclose(turned, reduction, rtol=1e-7, atol=1e-12)
     assert_allclose(turned_slopes[:, :, ::-1], slopes, rtol=1e-5, atol=1e-7)
+
+
+def test_a_kernel_by_hand():
+    k = Kernels(np.array([[2.0, 0.5], [1.0, 1.0]]), np.array([3.0, 1.0]), np.full(2, 0.1))
+    A, B = np.array([[0.0, 0.0]]), np.array([[2.0, 0.5], [0.0, 1.0]])
+    assert_allclose(
+        k(A, B)[:, 0],
+        [[3 * np.exp(-1), 3 * np.exp(-2)], [np.exp(-2.125), np.exp(-0.5)]],
+        rtol=1e-14,
+    )
+    assert_allclose(k.slope_variance, [3 * (0.25 + 4), 2.0], rtol=1e-14)
+
+
+def test_two_values_around_a_point_by_hand():
+    """Values at +-h tell of the slope only by their difference: T = 1 - (2 h e^{-h^2/2})^2 / (2 (1
+    + s - e^{-2 h^2})).
+    """
+    h, noise = 0.3, 0.05
+    unit = Kernels(np.ones((1, 1)), np.ones(1), np.full(1, noise))
+    information = Design.of(unit, np.array([[0.5 - h], [0.5 + h]])).at(np.array([0.5]))
+    explained = (2 * h * np.exp(-(h**2) / 2)) ** 2 / (2 * (1 + noise - np.exp(-2 * h**2)))
+    assert_allclose(information.trace, [1 - explained], rtol=1e-12)
+    mean, slope = information.means(np.array([[-1.0], [1.0]]))
+    assert_allclose(mean, 0, atol=1e-15)
+    assert_allclose(
+        slope, [[2 * h * np.exp(-(h**2) / 2) / (1 + noise - np.exp(-2 * h**2))]], rtol=1e-12
+    )
+
+
+def test_a_value_at_the_point_tells_nothing_of_its_slope_but_anchors_others():
+    unit, x = Kernels(np.ones((1, 1)), np.ones(1), np.full(1, 0.01)), np.array([0.5])
+    assert_allclose(Design.of(unit, x[None]).at(x).trace, [1.0], rtol=1e-14)
+    beside = Design.of(unit, np.array([[0.6]])).at(x)
+    assert beside.extend(x[None]).trace < 0.95 * beside.trace
+
+
+@SIZES
+def test_the_trace_is_that_of_a_full_factorisation(n, d, duplicated):
+    k, X, x = case(n, d, duplicated=duplicated)
+    assert_allclose(Design.of(k, X).at(x).trace, dense(k, X, x), rtol=1e-8)
+
+
+def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
+    """Mean and covariance of f | data are differentiated by torch."""
+    k, X, x = case(6, 3)
+    r = np.random.default_rng(0).standard_normal((6, 3))
+    information = Design.of(k, X).at(x)
+    mean, slope = information.means(r)
+    for i, (ell, a) in enumerate(zip(k.lengthscale, k.outputscale, strict=True)):
+        H = torch.from_numpy(np.linalg.inv(covariance(ell, a, X, X) + k.noise[i] * np.eye(6)))
+        scaled, scale = torch.from_numpy(X / ell), torch.from_numpy(ell.copy())
+
+        def row(z, scaled=scaled, scale=scale, a=a):
+            return a * torch.exp(-0.5 * ((z / scale - scaled) ** 2).sum(1))
+
+        def both(z, other, row=row, scale=scale, H=H, a=a):
+            return a * torch.exp(-0.5 * (((z - other) / scale) ** 2).sum()) - row(z) @ H @ row(
+                other
+            )
+
+        def posterior(z, row=row, H=H, values=torch.from_numpy(r[:, i].copy())):
+            return row(z) @ H @ values
+
+        at = torch.from_numpy(x)
+        assert_allclose(mean[i], posterior(at).item(), rtol=1e-9)
+        assert_allclose(slope[i], jacrev(posterior)(at).numpy(), rtol=1e-8, atol=1e-10)
+        cross = jacrev(jacrev(both, argnums=1), argnums=0)(at, at)
+        assert_allclose(information.trace[i], torch.trace(cross).item(), rtol=1e-8)
+
+
+def test_one_candidate_is_the_rank_one_form():
+    """u(z) = d/dx k(x,z) - P' k_z, v(z) = k(z,z) - k_z' K^-1 k_z + noise, J = |u|^2/v; its gradient
+    as derived by hand.
+    """
+    k, X, x = case(9, 4, M=1, isotropic=True)
+    ell, a, z = k.lengthscale[0, 0], k.outputscale[0], np.random.default_rng(5).random(4)
+    K_inv = np.linalg.inv(covariance(ell, a, X, X) + k.noise[0] * np.eye(9))
+    kx, kz = covariance(ell, a, x[None], z[None])[0, 0], covariance(ell, a, X, z[None])[:, 0]
+    P = K_inv @ (covariance(ell, a, X, x[None]) * (X - x) / ell**2)
+    r, c = z - x, K_inv @ kz
+    u, v = kx * r / ell**2 - P.T @ kz, a - kz @ c + k.noise[0]
+    w = kz * (2 / v * P @ u - 2 * (u @ u) / v**2 * c)
+    gradient = 2 / v * kx / ell**2 * (u - r * (r @ u) / ell**2) - (X.T @ w - z * w.sum()) / ell**2
+    reduction, slopes = Design.of(k, X).at(x).reduction(z[None, None])
+    assert_allclose(reduction, [[u @ u / v]], rtol=1e-9)
+    assert_allclose(slopes[0, 0, 0], gradient, rtol=1e-8)
+
+
+def test_a_block_is_a_sequence_of_single_candidates():
+    k, X, x = case(10, 5)
+    Z, total, information = np.random.default_rng(8).random((6, 5)), 0.0, Design.of(k, X).at(x)
+    whole = information.reduction(Z[None])[0][:, 0]
+    for z in Z:
+        total += information.reduction(z[None, None])[0][:, 0]
+        information = information.extend(z[None])
+    assert_allclose(total, whole, rtol=1e-9)
+
+
+def test_batches_do_not_meet_each_other():
+    k, X, x = case(8, 4)
+    information, Z = Design.of(k, X).at(x), np.random.default_rng(9).random((5, 3, 4))
+    together = information.reduction(Z)
+    for s in range(5):
+        for all_of_them, alone in zip(together, information.reduction(Z[s : s + 1]), strict=True):
+            assert_allclose(all_of_them[:, s], alone[:, 0], rtol=1e-10)
+
+
+def test_without_data_a_candidate_at_the_point_itself_has_no_slope():
+    """J is even in z - x then; its curvature is 2 a^2/ell^4 / (a + noise)."""
+    k, _, x = case(0, 3, M=1)
+    information = Design.of(k, np.empty((0, 3))).at(x)
+    reduction, slopes = information.reduction(x[None, None])
+    assert_allclose(reduction, 0, atol=1e-15)
+    assert_allclose(slopes, 0, atol=1e-15)
+    H = hessian(lambda z: scores(k, np.empty((0, 3)), x, z[None])[0])(torch.from_numpy(x)).numpy()
+    expected = 2 * k.outputscale[0] ** 2 / k.lengthscale[0] ** 4 / (k.outputscale[0] + k.noise[0])
+    assert_allclose(H, np.diag(expected), rtol=1e-9, atol=1e-12)

@@ -23,9 +23,11 @@ from algorithms.parts.factors.decomposition import (
     canonical,
     check,
     pair_agreement,
+    singletons,
     whole,
 )
 from algorithms.parts.factors.interactions import (
+    ACCEPTANCES,
     Chain,
     Fits,
     Partitions,
@@ -242,3 +244,63 @@ def test_drawn_decompositions_are_independent_partitions_of_what_is_allowed():
     for each in set(sizes):  # the three ways to write 4 with parts of at most 2
         assert abs(np.mean([size == each for size in sizes]) - 1 / 3) < 4.5 * (2 / 9 / 200) ** 0.5
     assert drawn[0] != drawn[1] or drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize("largest", [1, 2, 3])
+def test_no_factor_is_larger_than_allowed(largest):
+    X, y = additive(20)
+    found, _ = begin(largest=largest).sample(Distances(X), y, np.random.default_rng(1), count=60)
+    for decomposition, _ in found:
+        check(decomposition, 4)
+    assert max(len(factor) for decomposition, _ in found for factor in decomposition) == largest
+
+
+def test_a_decomposition_that_is_proposed_again_is_not_fitted_again():
+    """Only where its fit depends on nothing but the data."""
+    X, y = additive(20)
+    for start, fewer in (("first-values", True), ("inherited", False)):
+        fitted = []
+
+        @dataclass(frozen=True)
+        class Counted(Fits):
+            def anew(self, distances, factors, y, near=None, fitted=fitted):
+                fitted.append(factors)
+                return super().anew(distances, factors, y, near)
+
+        fits = Counted(FIRST, Fit(rate=0.1, steps=3, new_steps=3), start)
+        found, _ = begin(2, fits=fits).sample(
+            Distances(X[:, :2]), y, np.random.default_rng(1), count=12
+        )
+        assert (len(fitted) == len(set(fitted))) == fewer
+        for factors, solved in found[1:]:
+            if fewer and factors == singletons(2):
+                again = fits.anew(Distances(X[:, :2]), factors, y)
+                assert_array_equal(solved.alpha, again.alpha)
+
+
+def test_the_predictive_chain_moves_by_the_predictive_density_per_datum():
+    X, y = additive(30)
+    model = fits_of(30, 30).anew(Distances(X), PAIRS, y)
+    assert ACCEPTANCES["predictive"](model) == pytest.approx(model.log_predictive() / 30)
+    assert ACCEPTANCES["per-datum"](model) == pytest.approx(model.log_evidence / 30)
+    assert ACCEPTANCES["total"](model) == model.log_evidence
+    ends = [
+        begin(fits=fits_of(30, 30), acceptance=name)
+        .sample(Distances(X), y, np.random.default_rng(3), count=25)[1]
+        .decomposition
+        for name in ("total", "predictive", "predictive")
+    ]
+    assert ends[1] == ends[2]
+
+
+def test_whatever_is_inherited_has_the_variance_of_the_model_before():
+    rng = np.random.default_rng(0)
+    X, y = additive(10)
+    for decomposition in rules(10).drawn(4, rng):
+        solved = QUICK.anew(Distances(X), decomposition, y)
+        for other in rules(3).drawn(4, rng):
+            assert_allclose(
+                inherited(other, (decomposition, solved)).outputscale.sum(),
+                solved.kernel.outputscale.sum(),
+                rtol=1e-12,
+            )

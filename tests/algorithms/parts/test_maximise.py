@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
 from algorithms.parts.search.maximise import (
+    box,
     climb,
     climb_best,
     coordinates,
@@ -130,3 +131,23 @@ def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_r
         match="the function is finite at none of 64 candidates: look at the model behind it",
     ):
         maximise(lambda X: torch.nan * X[:, 0], cube(2), rng(), **SEARCH)
+
+
+def test_the_best_of_many_maxima():
+    x, value = maximise(waves, cube(2), rng(), raw=256, starts=8, steps=100)
+    assert_allclose(x, 0.75, atol=1e-4)
+    assert_allclose(value, 1.0, atol=1e-6)
+
+
+def test_no_round_loses_anything():
+    starts, last = rng().random((5, 3)), np.full(5, -np.inf)
+    for steps in (0, 1, 2, 5, 10, 50):
+        values = climb(valley, cube(3), starts, steps=steps)[1]
+        assert (values >= last).all()
+        last = values
+
+
+def test_a_box_keeps_the_point_inside():
+    low, high = np.array([0.2, 0.5]), np.array([0.3, 0.9])
+    x, _ = maximise(bowl([0.9, 0.7]), box(low, high), rng(), **SEARCH)
+    assert_allclose(x, [0.3, 0.7], atol=1e-6)

@@ -7,11 +7,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
 from algorithms.parts.processes.fitting import Target
-from algorithms.parts.processes.gp import Posterior
+from algorithms.parts.processes.gp import Posterior, log_evidence
 from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings, known, zero
 from tests.algorithms.grouped import changed
 from tests.settings import RBF_FITS
@@ -152,3 +152,74 @@ def test_a_known_kernel_is_not_rounded_to_single_precision():
     )
     assert [number.item() for number in numbers] == [0.1, 0.3, 0.7, 0.01]
     assert model.free == ()
+
+
+def test_known_kernels_are_conditioned_as_they_are():
+    (x, values), Z = data(), np.random.default_rng(1).random((7, 3))
+    for kernel, column, fitted in zip(KERNELS, values.T, learnt([12], RAW), strict=True):
+        k, a, m = RBF(kernel["lengthscale"]), kernel["outputscale"], kernel["mean"]
+        gain = a * k(Z, x) @ np.linalg.inv(a * k(x) + 0.01 * np.eye(12))
+        mean, variance = fitted.posterior(torch.from_numpy(Z))
+        assert_allclose(mean, m + gain @ (column - m), atol=1e-9)
+        assert_allclose(variance, a - (gain * a * k(Z, x)).sum(1), atol=1e-9)
+        assert zero(fitted) == 0.0
+
+
+@pytest.mark.parametrize(
+    "parameters", [RAW, changed(RAW, standard="sample"), changed(FITTED, every=10**9)]
+)
+def test_models_that_grow_are_models_made_anew(parameters):
+    """Whatever happens to the units: under kernels that stay, all at once and row by row are the
+    same.
+    """
+    Z = torch.from_numpy(np.random.default_rng(1).random((7, 3)))
+    grown = learnt([5, 6, 9, 12], parameters)
+    x, values = data()
+    for i, fitted in enumerate(grown):
+        units, model = fitted.units, fitted.posterior.model
+        assert_allclose(units(values[:, i]), fitted.posterior.y)
+        assert_array_equal(fitted.posterior.X, x)
+        whole = fitted.posterior.of(
+            model, torch.from_numpy(x), torch.from_numpy(units(values[:, i]))
+        )
+        for ours, theirs in zip(fitted.posterior(Z), whole(Z), strict=True):
+            assert_allclose(ours, theirs, atol=1e-9)
+        assert_allclose(fitted.posterior.log_evidence, whole.log_evidence, atol=1e-9)
+
+
+def test_a_fit_raises_the_posterior_density_of_its_parameters():
+    settings = changed(FITTED, noise_units="models")
+    outputs, (x, values) = told([5, 6, 12], settings), data()
+    later = outputs.learn(x, values, np.random.default_rng(0))
+    for old, new in zip(outputs.models, later.models, strict=True):
+        before, after = (
+            log_evidence(m, old.posterior.X, old.posterior.y) + m.log_prior()
+            for m in (old.posterior.model, new.posterior.model)
+        )
+        assert new.posterior.model.noise.item() == 0.01
+        assert after > before
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"kernels": "guess"},
+            "kernels: expected fit or a list with one kernel for y and one for each g, got 'guess'",
+        ),
+        (
+            {"kernels": KERNELS[:2]},
+            "kernels: expected 3, one for y and one for each of 2 constraints, got 2",
+        ),
+        (
+            {"standard": "none"},
+            "standard: expected raw or population or sample or median, got 'none'",
+        ),
+        ({"noise_units": "none"}, "noise_units: expected models or observed, got 'none'"),
+        ({"noise": 0.0}, "noise: expected a positive number, got 0.0"),
+        ({"every": 0}, "every: expected a positive number, got 0"),
+    ],
+)
+def test_what_cannot_be_is_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        learnt([5], changed(FITTED, **changes))

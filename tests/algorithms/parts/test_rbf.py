@@ -111,3 +111,10 @@ class GPyTorch(ExactGP):
 
     def forward(self, x):
         return MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+
+def test_values_are_not_rounded_to_single_precision():
+    model = isotropic(lengthscale=0.1, outputscale=0.3, noise=0.01, **PRIORS)
+    assert model.kernel.base_kernel.lengthscale.item() == 0.1
+    assert model.kernel.outputscale.item() == 0.3
+    assert model.noise.item() == 0.01

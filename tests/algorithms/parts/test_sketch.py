@@ -291,3 +291,65 @@ def test_lemma_3_as_printed_is_violated():
         printed, rel=1e-12
     )
     assert ratio > 1.12 * printed
+
+
+@pytest.mark.parametrize(("A", "u"), [(2000, 700), (1999, 100)])
+def test_other_sums_differ_by_rounding_alone(monkeypatch, A, u):
+    """More rows than one pass takes, and a last few arms that fill no register."""
+    draw = np.random.default_rng(0)
+    points, pulls = draw.random((A, 3)), Pulls()
+    pulls.add(draw.choice(A, size=u, replace=False), draw.standard_normal(u))
+    included = draw.random(u) < 0.7
+    monkeypatch.setattr("algorithms.parts.arms.sketch.MANY", 1)
+    found = []
+    for least in (0.0, 2.0):
+        monkeypatch.setattr("algorithms.parts.arms.sketch.MATRIX", least)
+        found.append(SketchedPosterior.fit(GaussianTable(points, 0.2), 1e-2, pulls, included))
+    assert_allclose(found[0].mean, found[1].mean, rtol=0, atol=1e-10)
+    assert_allclose(found[0].variance, found[1].variance, rtol=1e-10)
+
+
+def test_the_covariance_has_the_variance_on_its_diagonal_and_is_symmetric(smooth):
+    points, _ = smooth(0)
+    found = sketch(points, 1e-3, *history(3), dictionary=history(3)[0][:6])
+    K = np.array([found.covariance(arm) for arm in range(60)])
+    assert_allclose(np.diag(K), found.variance, rtol=1e-9)
+    assert_allclose(K, K.T, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.sampled_from([1e-4, 1e-2, 1.0]), st.integers(1, 10))
+def test_the_variance_keeps_what_the_subset_of_regressors_drops(seed, lam, size):
+    points = np.random.default_rng(seed).random((30, 2))
+    x, y = history(seed, A=30)
+    found = sketch(points, lam, x, y, x[:size])
+    assert (found.subset_of_regressors() <= found.variance * (1 + 1e-9)).all()
+    assert (found.variance <= 1 / lam * (1 + 1e-9)).all()
+
+
+def test_the_subset_of_regressors_starves_far_from_the_dictionary():
+    points = np.array([[0.0], [0.1], [5.0]])
+    found = sketch(points, 0.01, [0, 1], [1.0, 1.0], [0])
+    assert found.subset_of_regressors()[2] < 1e-6
+    assert found.variance[2] == pytest.approx(100.0)
+
+
+def test_inclusion_is_one_bernoulli_per_pull():
+    # Three pulls of p = 0.3 drawn one by one, as Alg. 1 l. 12-15 is written.
+    draw = np.random.default_rng(5)
+    one_by_one = np.mean((draw.random((40_000, 3)) < 0.3).any(axis=1))
+    at_once = np.mean(
+        [include(np.array([0.3]), np.array([3.0]), "per-pull", draw)[0] for _ in range(40_000)]
+    )
+    assert abs(one_by_one - at_once) < 4 * np.sqrt(2 * 0.25 / 40_000)
+
+
+@settings(max_examples=100, deadline=None)
+@given(batches(full=True))
+def test_lemma_1_and_lemma_3_hold_for_the_exact_posterior_of_pulled_arms(instance):
+    before, after, batch = instance
+    batch = batch[np.isin(batch, before.dictionary)]
+    if len(batch) < len(instance[2]):
+        return  # the frozen dictionary is not full after all
+    drift = 1 + sum(before.covariance(arm) ** 2 for arm in batch) / before.variance
+    assert (before.variance / after.variance <= drift * (1 + 1e-6)).all()
