@@ -4,7 +4,6 @@ runs, and reports keep little.
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -125,19 +124,27 @@ def planned(copy):
 
 
 def spent(copy, *arguments):
-    """What `python -m ARGUMENTS` prints, and the MiB of its peak."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
+    """What `python -m ARGUMENTS` prints, and the MiB of its peak: as a small process sees it, since
+    the peak of a child begins at what its parent has.
+    """
+    probe = (
+        "import resource, subprocess, sys;"
+        " code = subprocess.run([sys.executable, '-m', *sys.argv[1:]]).returncode;"
+        " print('', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, sep='\\n');"
+        " sys.exit(code)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", probe, *arguments],
         cwd=copy,
         env=checkout.offline(copy),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        check=False,
     )
-    printed = process.stdout.read()
-    _, status, used = os.wait4(process.pid, 0)
-    assert status == 0, printed
-    return printed, used.ru_maxrss / 1024
+    assert done.returncode == 0, done.stdout
+    printed, _, peak = done.stdout.rstrip().rpartition("\n")
+    return printed, int(peak) / 1024
 
 
 def finish(copy):

@@ -218,6 +218,9 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
     again for the report.
     """
     shutil.copytree(copy / DRAWN, copy / "figures" / "reference" / "mini")
+    shutil.copytree(checkout.ROOT / "docs", copy / "docs")
+    for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"):
+        shutil.copy(checkout.ROOT / name, copy)
     (copy / "papers" / "findings.yaml").write_text("[]\n")
     (copy / "papers" / "references.bib").write_text("")
     (copy / DRAWN / "regret.png").unlink()

@@ -6,7 +6,7 @@ import pytest
 
 from tests.workflow.synthetic import Toy, publish
 from workflow.draw import tabulate
-from workflow.plan import expand, reader
+from workflow.plan import reader
 from workflow.trace.cells import PlanError
 
 CURVE = {"panel": "curve", "label": "Curve", "problem": "p", "metric": "simple_regret"}
@@ -67,7 +67,7 @@ def test_the_files_are_stable(toy, tmp_path, monkeypatch):
     assert "# Minimal regrets (Table 2)" in (first / "t.md").read_text()
 
 
-def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
+def test_errata_are_listed_below_a_table_and_must_be_known(toy):
     toy.entry["errata"] = [
         {"id": "e", "where": "eq. (1)", "says": "1 = 2", "instead": "1 = 1"},
         {"id": "f", "where": "", "says": "", "instead": ""},
@@ -85,9 +85,8 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy, monkeypatch):
         "scales": {**bkb["scales"], "short": {}},
         "tables": [{**toy.entry["tables"][0], "errata": ["no-such"], "scales": ["paper"]}],
     }
-    monkeypatch.setattr(reader, "document", lambda *which: reader.Document("bkb", entry))
     with pytest.raises(PlanError, match="unknown erratum 'no-such'; known: "):
-        expand.load("bkb", "smoke")
+        reader.check("papers/bkb.yaml", entry, reader.Source())
 
 
 def test_exponents_stand_beside_printed_complexities(toy):
