@@ -13,7 +13,7 @@ import logging
 import resource
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -57,6 +57,9 @@ def load(part: Cell | Study) -> None:
 def code(part: Cell | Study) -> Callable[..., Any]:
     """The class of a cell's algorithm, or the function of a study; what it needs is imported."""
     if isinstance(part, Cell):
+        for library in part.algorithm_entry.get("libraries", []):
+            with suppress(ImportError):  # the method says how to get one that is missing
+                importlib.import_module(library)
         return algorithms.load(part.algorithm_entry["is"])
     module, _, function = part.function.partition(".")
     found: Callable[..., Any] = getattr(

@@ -535,3 +535,11 @@ def test_runs_of_other_names_have_other_places_in_the_store(tmp_path):
     header = {"paper": "a", "problem": "p", "algorithm": "x", "digest": "d", "seed": 0}
     places = {by_digest.place(tmp_path, {**header, name: "y"}) for name in by_digest.NAMES}
     assert len({by_digest.place(tmp_path, header), *places}) == 1 + len(by_digest.NAMES)
+
+
+def test_libraries_that_a_method_names_are_imported_before_its_seconds_count(prepared, monkeypatch):
+    part = expand.load("mini", "short", root=prepared).cells[0]
+    entry = {**part.algorithm_entry, "libraries": ["colorsys", "no-such-library"]}
+    monkeypatch.delitem(sys.modules, "colorsys", raising=False)
+    make.load(replace(part, algorithm_entry=entry))
+    assert "colorsys" in sys.modules
