@@ -99,8 +99,8 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
     Raises PlanError for a mistake in a paper's YAML.
     """
     found = Survey([], Counter(), [])
-    there = root.glob(f"results/{scale or '*'}/*/*/*/*.parquet")
-    paths = sorted(path.relative_to(root) for path in there)
+    files = root.glob(f"results/{scale or '*'}/*/*/*/*.parquet")
+    paths = sorted(file.relative_to(root) for file in files)
     paths = [path for path in paths if not papers or path.parts[2] in papers]
     planned = {
         run.folder: run for place in {path.parts[1:3] for path in paths} for run in runs(*place)
@@ -110,13 +110,13 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
             _sort(found, planned.get(path.parent), path, header)
         else:
             found.damaged.append(Candidate(path, (), 0.0, substitute=False))
-    shelf = Shelf(root)
+    there, shelf = set(paths), Shelf(root)
     for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
         if papers and folder.name not in papers:
             continue
         for run in runs(*folder.parts[-2:]):
             for seed, header in shelf.headers(run).items():
-                if (path := run.record(seed)) not in paths:
+                if (path := run.record(seed)) not in there:
                     _sort(found, run, path, header, run.published)
     return found
 
