@@ -120,20 +120,20 @@ def made(families: Sequence[str], set_: Mapping[str, str], under: Sequence[str])
             Path(folder, "data", name).symlink_to(ROOT / "data" / name)
         for family in families:
             for paper, problem, curves in RUNS[family]:
-                command = [*under, sys.executable, "-m", "workflow.run", paper, problem]
-                command += [",".join(curves), str(SEED), "--scale", SCALE]
-                done = subprocess.run(
-                    command,
-                    cwd=folder,
-                    env=here,
-                    capture_output=True,
-                    text=True,
-                    encoding="utf-8",
-                    check=False,
-                )
-                said = (done.stderr.strip().splitlines() or ["no word"])[-1]
                 plan = load(paper, SCALE, seeds=str(SEED))
                 for curve in curves:
+                    command = [*under, sys.executable, "-m", "workflow.run"]
+                    command += [paper, problem, curve, str(SEED), "--scale", SCALE]
+                    done = subprocess.run(
+                        command,
+                        cwd=folder,
+                        env=here,
+                        capture_output=True,
+                        text=True,
+                        encoding="utf-8",
+                        check=False,
+                    )
+                    said = (done.stderr.strip().splitlines() or ["no word"])[-1]
                     path = Path(folder, plan.cell(problem, curve).record(SEED))
                     line = Line(family, f"{paper}/{problem}/{curve}", "", said, "")
                     found.append(_filled(line, path) if path.exists() else line)

@@ -8,7 +8,7 @@ from benchmarks import bits
 from benchmarks.bits import Line
 from workflow.trace import one_path
 
-CHEAP = {"arms": [("bkb", "abalone", ("BKB",))], "boxes": [("lcbo", "syn-25", ("CEI",))]}
+CHEAP = {"arms": [("bkb", "abalone", ("BKB", "uniform"))], "boxes": [("lcbo", "syn-25", ("CEI",))]}
 ONE = Line("arms", "a/b/C", "d" * 12, "numpy 2", "1" * 64, ("X",))
 TWO = Line("boxes", "a/b/D", "e" * 12, "numpy 2 torch 2", "2" * 64)
 KNOWN = {ONE.run: ONE, TWO.run: TWO}
@@ -21,13 +21,17 @@ def test_the_users_variables_change_no_hash(monkeypatch):
     """Of the arms and of a box; `python -m benchmarks.bits` does so for all families."""
     monkeypatch.setattr(bits, "RUNS", CHEAP)
     plain, *others = (bits.made(list(CHEAP), set_, ()) for set_ in bits.AMBIENT.values())
-    assert [one.run for one in plain] == ["bkb/abalone/BKB", "lcbo/syn-25/CEI"]
+    assert [one.run for one in plain] == [
+        "bkb/abalone/BKB",
+        "bkb/abalone/uniform",
+        "lcbo/syn-25/CEI",
+    ]
     assert all(one.trace_sha256 for one in plain)
     assert others == [plain, plain]
     # which they would, were they heard
     oldest = {one_path.INSTEAD: "OPENBLAS_CORETYPE=Prescott ATEN_CPU_CAPABILITY=default"}
     (heard,) = bits.made(["boxes"], oldest, ())
-    assert heard.trace_sha256 not in ("", plain[1].trace_sha256)
+    assert heard.trace_sha256 not in ("", plain[2].trace_sha256)
 
 
 def test_the_table_has_every_run_and_where_it_came_out():

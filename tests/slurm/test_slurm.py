@@ -86,13 +86,20 @@ SEEDS = (0, 1, 2)
 HELD = "results/smoke/mini/held/uniform"
 TWO = SEEDS[:2]
 RECORDS = [f"{HELD}/{seed}.parquet" for seed in TWO]
-# Snakemake, but that it looks after its jobs every second; the plugin's pauses grow by ten
+# Snakemake, but that it looks after its jobs every second; the plugin's pauses grow by ten. Each
+# pause touches `rests`: while Snakemake asks Slurm, Ctrl-C finds no job that it could cancel.
 SNAKEMAKE = """
 import asyncio
+import os
+from pathlib import Path
 from snakemake.cli import main
 from snakemake_interface_executor_plugins.executors.remote import RemoteExecutor
 
-RemoteExecutor.sleep = lambda self: asyncio.sleep(1)
+def rest(self):
+    Path("rests").touch()
+    return asyncio.sleep(float(os.environ["PAUSE"]))
+
+RemoteExecutor.sleep = rest
 main()
 """
 PATIENCE = 900.0  # seconds: a job starts four processes, which takes minutes on a loaded machine
@@ -154,9 +161,9 @@ def each(local):
 class Started:
     """`snakemake` with the profile, in a checkout, until it is waited for or killed."""
 
-    def __init__(self, copy: Path, *arguments: str) -> None:
+    def __init__(self, copy: Path, *arguments: str, pause: float = 1) -> None:
         self.said = copy / "main.log"
-        environment = cluster.alone(checkout.offline(copy))
+        environment = {**cluster.alone(checkout.offline(copy)), "PAUSE": str(pause)}
         command = [
             *(sys.executable, "-c", SNAKEMAKE, "--workflow-profile", "profiles/slurm"),
             *("--max-jobs-per-timespan", "100/1s", *arguments),
@@ -186,8 +193,8 @@ def start(slurm):
     """Start workflows, none of which outlives the test, nor do their jobs."""
     started = []
 
-    def begin(copy: Path, *arguments: str) -> Started:
-        started.append(Started(copy, *arguments))
+    def begin(copy: Path, *arguments: str, pause: float = 1) -> Started:
+        started.append(Started(copy, *arguments, pause=pause))
         return started[-1]
 
     yield begin
@@ -348,8 +355,10 @@ def test_sigterm_lets_jobs_end_ctrl_c_cancels_them_and_the_same_command_makes_th
 
     (copy / "hold").touch()
     before = set(cluster.jobs())
-    cancelled = start(copy, *RECORDS)
+    cancelled = start(copy, *RECORDS, pause=15)
     at_work(copy, tuple(seed for seed in TWO if first.stem != str(seed)))
+    (copy / "rests").unlink(missing_ok=True)
+    until((copy / "rests").exists, f"a pause: {cancelled.said}")
     cancelled.process.send_signal(signal.SIGINT)
     assert cancelled.wait() != 0
     until(lambda: not cluster.jobs(*cluster.LIVING), "the end of its jobs")
