@@ -8,7 +8,6 @@ import pytest
 
 from benchmarks import bench, race
 from benchmarks.race import FEWEST, MOST, SHORT, Spread, Work, along, once
-from tests.faults.test_command_lines import make
 
 WORK = Work(
     "a refit", along("n", (10, 20), d=2), lambda size: once(lambda: None), "same data", "Somebody"
@@ -65,12 +64,6 @@ def test_one_family_at_its_least(tmp_path):
     assert page.count("| n = 125") == 2 and "n = 250" not in page
 
 
-def test_an_unknown_family_is_refused_before_anything_is_timed(capsys):
-    with pytest.raises(SystemExit):
-        bench.main(["--only", "arms,box"])
-    assert "expected some of arms, evidence" in capsys.readouterr().err
-
-
 def test_the_committed_report_is_of_the_works_that_there_are():
     page = (bench.REPORT / "bench.md").read_text(encoding="utf-8")
     for family, heading in bench.FAMILIES.items():
@@ -83,17 +76,3 @@ def test_the_committed_report_is_of_the_works_that_there_are():
             ]
             assert [set(row.strip("| ").split(", ")) for row in rows] == sizes, work.name
             assert written.strip().endswith(bench.section(work, []).splitlines()[-1])
-
-
-@pytest.mark.parametrize(
-    ("arguments", "command"),
-    [
-        (["bench"], "-m benchmarks.bench"),
-        (["bench", "ONLY=arms, boxes"], '-m benchmarks.bench --only "arms, boxes"'),
-    ],
-    ids=" ".join,
-)
-def test_make_hands_on_what_it_was_given(arguments, command):
-    made = make(*arguments)
-    assert made.returncode == 0, made.stderr
-    assert command in made.stdout

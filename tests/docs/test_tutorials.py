@@ -7,17 +7,15 @@ import shutil
 from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.docs import tutorial
-from workflow.plan import reader, resolve
+from workflow.plan import reader
 from workflow.plan.expand import load
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 README = ROOT / "README.md"
 PAGES = sorted(DOCS.glob("*.md"))
-TUTORIALS = [page for page in PAGES if page.stem.startswith("add-a-")]
 MINE = "my-method"
 BASELINES = {"GO-UCB", "TuRBO", "GP-UCB", "GP-EI", "GP-PI", "random-search"}
 
@@ -40,10 +38,6 @@ def curves(path):
         for row in csv.DictReader(file):
             found.setdefault(row["panel"], set()).add(row["curve"])
     return found
-
-
-def test_every_tutorial_is_carried_out_here():
-    assert [page.stem for page in TUTORIALS] == ["add-a-method", "add-a-paper", "add-a-problem"]
 
 
 @pytest.mark.slow
@@ -115,23 +109,6 @@ def test_the_template_of_a_paper_has_every_scale(tmp_path, scale):
     text = (ROOT / "papers" / "_template.yaml").read_text()
     (tmp_path / "papers" / "mine.yaml").write_text(text)
     assert len(load("mine", scale, root=tmp_path).cells) == 6
-
-
-def test_a_template_is_no_paper_and_no_method():
-    assert (ROOT / "papers" / "_template.yaml").exists()
-    assert not [name for name in resolve.papers() if name.startswith("_")]
-    with pytest.raises(resolve.PlanError, match="unknown paper '_template'"):
-        load("_template", "smoke")
-
-
-def test_every_line_of_the_template_of_a_paper_is_commented():
-    lines = (ROOT / "papers" / "_template.yaml").read_text().splitlines()
-    heads = {name: number for number, name in enumerate(lines) if re.match(r"\w+:", name)}
-    assert set(yaml.safe_load("\n".join(lines))) == {line.partition(":")[0] for line in heads}
-    bare = [
-        line for line in lines if "#" not in line and re.match(r" *(- )?(is|k|d|n|test):", line)
-    ]
-    assert bare == []
 
 
 def test_the_table_of_parameters_to_copy_names_entries_that_are_there():

@@ -237,20 +237,6 @@ def test_pods_have_the_image_that_rules_name_and_share_no_files(monkeypatch):
     assert "NOT EXECUTED" in path.read_text()
 
 
-def test_the_catalog_finds_what_it_asks_for():
-    usage = yaml.safe_load((ROOT / ".snakemake-workflow-catalog.yml").read_text())["usage"]
-    assert set(usage) == {"mandatory-flags", "software-stack-deployment"}
-    assert set(usage["mandatory-flags"]) == {"desc", "flags"}
-    deployment = usage["software-stack-deployment"]
-    assert set(deployment) == {"conda", "apptainer", "apptainer+conda", "report"}
-    assert all(isinstance(value, bool) for value in deployment.values())
-    assert deployment["apptainer"] == ("\ncontainer:" in (ROOT / "Snakefile").read_text())
-    assert (ROOT / "workflow" / "Snakefile").exists()
-    assert {"snakemake", "workflow"} <= set(
-        re.findall(r"\w+", (ROOT / "README.md").read_text().lower())
-    )
-
-
 def test_the_configuration_that_is_read_is_the_one_that_is_described():
     schema = yaml.safe_load((ROOT / "workflow" / "schemas" / "config.schema.yaml").read_text())
     read = set(schema["properties"])

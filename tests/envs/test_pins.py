@@ -52,14 +52,6 @@ def test_every_line_of_a_lock_has_one_version_and_sums():
         assert ("--only-binary :all:" in lines) == (path.name != "requirements-source.lock")
 
 
-def test_one_lock_admits_the_builds_of_torch_for_three_pythons_and_three_platforms():
-    *_, linux, other = lines_of(read(ENVS / "requirements-torch.lock"))
-    assert linux.startswith("torch==2.13.0+cpu ; sys_platform == 'linux' --hash")
-    assert other.startswith("torch==2.13.0 ; sys_platform != 'linux' --hash")
-    assert len(set(re.findall(r"sha256:\w+", linux))) == 6
-    assert len(set(re.findall(r"sha256:\w+", other))) == 3
-
-
 def test_make_and_the_image_install_alike():
     for path in [ROOT / "Makefile", DOCKER]:
         text = read(path).replace("$(BIN)/", "")
@@ -156,13 +148,6 @@ def test_torch_comes_from_its_own_index_alone_where_that_has_none(install):
     code, asked, said = install(OWN="no", INDEX="yes")
     assert (code, asked) == (0, [LOCK, SOURCE, TORCH, f"--index-url {INDEX} {TORCH}"])
     assert said == f"pip's own index has no CPU build of PyTorch: asking {INDEX}\n"
-
-
-def test_another_index_of_torch_can_be_named(install):
-    url = "https://mirror.example.org/cpu"
-    code, asked, said = install(OWN="no", INDEX="yes", NOREGRET_TORCH_INDEX=url)
-    assert (code, asked[-1]) == (0, f"--index-url {url} {TORCH}")
-    assert url in said
 
 
 def test_a_file_with_another_sum_ends_it_and_no_other_index_is_asked(install):

@@ -186,15 +186,3 @@ def test_what_hides_nothing_is_no_matter(tmp_path):
     assert imported(tmp_path, "import noregret", path=ROOT) == []
     (said,) = imported(tmp_path, EDITABLE, ROOT)
     assert HIDING.format("problems", ROOT, tmp_path / "problems") in said
-
-
-def test_links_to_its_packages_are_its_packages(tmp_path):
-    for name in PARTS:
-        (tmp_path / name).symlink_to(ROOT / name)
-    assert imported(tmp_path, "import noregret", path=tmp_path) == []
-
-
-def test_a_module_that_is_no_file_is_told(tmp_path):
-    code = "import sys, types; sys.modules['workflow'] = types.ModuleType('workflow')"
-    (said,) = imported(tmp_path, f"{code}; import noregret", path=ROOT)
-    assert HIDING.format("workflow", ROOT, "a module that is no file") in said

@@ -28,12 +28,6 @@ def test_the_page_runs_as_it_stands(tmp_path, monkeypatch):
     np.testing.assert_array_equal(going_on.history.x, names["found"].history.x)
 
 
-def test_the_page_is_short_and_names_every_example():
-    assert len(PAGE.split()) <= 1500
-    linked = re.findall(r"\(\.\./examples/(\w+\.py)\)", PAGE)
-    assert sorted(linked) == sorted(path.name for path in (DOCS.parent / "examples").glob("*.py"))
-
-
 @pytest.mark.slow
 def test_the_notebook_runs_from_its_first_cell_to_its_last(capsys):
     names = {}
@@ -42,8 +36,3 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(capsys):
     for cell in cells:
         exec(cell, names)
     assert "row" in capsys.readouterr().out
-
-
-def test_the_notebook_keeps_no_output():
-    for cell in NOTEBOOK["cells"]:
-        assert cell.get("outputs", []) == [] and cell.get("execution_count") is None

@@ -222,13 +222,6 @@ def test_a_point_that_may_be_none_or_another_of_those_that_are_pending(pending, 
     np.testing.assert_array_equal(optimizer.history.x, [told])
 
 
-def test_a_row_beside_a_pending_one_is_another():
-    optimizer = noregret.optimizer("gp-ucb", arms=TABLE)
-    row = optimizer.ask()
-    optimizer.tell((row + 1) % len(TABLE), 1.0)
-    assert optimizer.pending.tolist() == [row]
-
-
 @pytest.mark.parametrize(
     ("f", "options", "said"),
     [

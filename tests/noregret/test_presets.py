@@ -91,11 +91,6 @@ def test_noise_reaches_what_a_method_has_for_it():
     assert chosen("cei", preset=PAPER, noise=0.5)["surrogate.noise"] == 0.25
 
 
-def test_the_class_of_a_method_is_that_of_its_preset():
-    kinds = {preset: type(begun("cei", preset=preset)._method) for preset in (PAPER, RECOMMENDED)}
-    assert [kind.__name__ for kind in kinds.values()] == ["CEI", "LogCEI"]
-
-
 def test_noise_over_arms_is_in_ones_own_units():
     optimizer = begun("gp-ucb", noise=0.5, initial=3)
     for row, y in ((0, 10.0), (1, 20.0), (2, 15.0)):
