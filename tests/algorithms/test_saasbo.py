@@ -216,13 +216,14 @@ def test_what_they_say_is_weighed_with_it(certain):
 
 
 def test_a_full_block_compiles_nothing_anew():
-    optimizer = told(new(), np.random.default_rng(0).random((9, 3)), two_of_many)
+    short = {**SAASBO["nuts"], "pad": 12}
+    optimizer = told(new(**short), np.random.default_rng(0).random((9, 3)), two_of_many)
     told(optimizer, optimizer.ask(1, optimizer.x[:0]), two_of_many)
     programs = saas._run._cache_size()
     while len(optimizer.y) < 12:
         told(optimizer, optimizer.ask(1, optimizer.x[:0]), two_of_many)
     # another optimizer, the same
-    told(told(new(seed=5), optimizer.x[:3], two_of_many), optimizer.x[3:5], two_of_many)
+    told(told(new(seed=5, **short), optimizer.x[:3], two_of_many), optimizer.x[3:5], two_of_many)
     assert saas._run._cache_size() == programs
     told(optimizer, optimizer.ask(1, optimizer.x[:0]), two_of_many)
     assert saas._run._cache_size() == programs + 1

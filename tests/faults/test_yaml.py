@@ -143,9 +143,15 @@ budget: 120 => budget: 1e3 => problem abalone, budget: expected a whole number f
 \nseeds: 2 => \nseeds: ten => line 4, seeds: expected a whole number from 1 to 1000000, got
 , paper: {}} => } => line 3, scales: expected the scales smoke, paper, which are asked of all
 smoke: {seeds: 2,  => smoke: {seeds: 2, variants: [thin],  => scale smoke: unknown variant
+\nseeds: 2 =>  => line 2, the whole file: expected a key `seeds`, got none
 qbar: 2, =>  => BKB on abalone: missing parameter qbar of bkb.BKB
+qbar: 2, => qbar: 2, qbarr: 2, => unknown parameter qbarr of bkb.BKB; known: bandwidth, beta
+delta: 1/T, qbar => delta: {x: 1}, qbar => delta of bkb.BKB: expected float, got {'x': 1}
 noise: 0.01 => nois: 0.01 => unknown parameter nois of tables.abalone; known: data, features,
 is: bkb.BKB => is: bkbb.BKB => no file algorithms/bkbb.py; known:
+is: bkb.BKB => is: bkb.BKBB => no BKBB in algorithms/bkb.py
+is: tables.abalone => is: tables.abalon => no abalon in problems/tables.py
+data: abalone, =>  => reads a data set: add a line `data: NAME`
 is: bkb.BKB => is: api.Optimizer => algorithm BKB, is: expected module.Class or module.function,
 data: abalone => data: abalon => problem abalone: unknown data 'abalon'; known: abalone, cadata,
 data: abalone => data: ../../secret => problem abalone, data: expected the name of a data set:
@@ -154,6 +160,8 @@ runs: [{}] => runs: [] => line 16, runs: expected at least one entry, got []
 runs: [{}] => runs: => line 16, runs: expected a list, got nothing
 runs: [{}] => runs: [{algorithms: [BKBB]}] => unknown algorithm 'BKBB'; known: BKB, GP-UCB,
 runs: [{}] => runs: [{problems: [abalon]}] => unknown problem 'abalon'; known: abalone
+runs: [{}] => runs: [{readings: [mine]}] => unknown reading 'mine'; known: wide
+runs: [{}] => runs: [{}, {budget: 29}] => one run abalone/BKB at scale smoke, got two, of 29 and 30
 runs: [{}] => runs: [{variants: [narrow]}] => unknown variant 'narrow'; known:
 {BKB: {bandwidth: 9}} => {BKBB: {bandwidth: 9}} => reading wide: unknown algorithm 'BKBB'; known:
 {BKB: {bandwidth: 9}} => {BKB: {bandwith: 9}} => reading wide, BKB: unknown parameter bandwith;

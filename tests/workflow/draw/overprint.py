@@ -21,11 +21,10 @@ OVER_PANELS = ("SUBSTITUTE DATA", "not run", "no value")
 
 
 def faults(figure: Figure) -> list[str]:
-    """A sentence for each fault, where the figure is drawn as in its file."""
+    """A sentence for each fault, where the figure is laid out as in its file."""
     figure.set_dpi(DPI)
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    renderer = canvas.get_renderer()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    figure.draw_without_rendering()  # lays everything out; pixels would take twice as long
     words = [
         (text, text.get_window_extent(renderer))
         for text in visible(figure)

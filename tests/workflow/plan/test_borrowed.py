@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from workflow.plan import exhibits, reader, resolve, selection
+from workflow.plan import exhibits, resolve, selection
 from workflow.plan.expand import chosen_papers, lenders, load
 from workflow.plan.reads import runs_of
 from workflow.trace.cells import PlanError
@@ -104,15 +104,6 @@ def test_what_it_borrows_are_the_papers_own_runs_and_nobody_makes_them_twice(roo
         assert mine.digest == theirs.digest
         assert mine.record(1) == theirs.record(1) and mine.published == theirs.published
         assert (mine.seeds, theirs.seeds) == ((0, 1, 2), (0, 1, 2, 3, 4))
-
-
-def test_a_plan_reads_no_file_once_for_each_of_its_runs(root, monkeypatch):
-    """A comparison's is read once; a paper's for what it borrows, and for the plan of its runs."""
-    texts, read = [], reader.load
-    monkeypatch.setattr(reader, "load", lambda text: texts.append(text) or read(text))
-    load("today", "paper", root=root)
-    files = {name: (root / "papers" / f"{name}.yaml").read_text() for name in ("today", "mini")}
-    assert {name: texts.count(text) for name, text in files.items()} == {"today": 1, "mini": 2}
 
 
 def test_its_own_runs_meet_the_problem_of_the_paper(root):

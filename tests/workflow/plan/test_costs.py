@@ -1,7 +1,5 @@
 """What a run costs by the table of measured ones, and how seeds share jobs."""
 
-import math
-
 import pytest
 
 from workflow.operate import publish
@@ -76,15 +74,6 @@ def test_no_limit_of_a_job_is_below_what_its_published_runs_took():
                 for seeds in (1, len(part.seeds)):
                     assert 60 * costs.minutes(part, seeds) > seeds * line.most, part.name
                 assert costs.memory_mb(part) > line.mib, part.name
-
-
-def test_every_cell_and_study_of_all_papers_has_a_cost():
-    for scale in ("smoke", "paper"):
-        for name in chosen_papers(""):
-            for part in load(name, scale).parts:
-                cost = costs.of(part)
-                assert 0 <= cost.seconds <= cost.most < 1e6, part.name
-                assert math.isfinite(cost.most) and 0 < cost.mib < 1e5, part.name
 
 
 @pytest.mark.parametrize(

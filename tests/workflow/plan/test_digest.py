@@ -2,6 +2,7 @@
 none.
 """
 
+import itertools
 import shutil
 from pathlib import Path
 
@@ -83,11 +84,12 @@ def test_comments_docstrings_and_layout_change_nothing(copies):
 
 
 def test_an_edit_of_one_algorithm_changes_that_one_alone(copies):
-    reference = digests(ROOT)
-    for name in ALGORITHMS:
-        assert changed(copies({f"algorithms/{name}.py": (None, "\nEXTRA = 1\n")}), reference) == {
-            name
-        }
+    """Edits of half of them at a time: any two are apart in some half and in its rest."""
+    reference, bits = digests(ROOT), range(len(ALGORITHMS).bit_length())
+    for bit, which in itertools.product(bits, (0, 1)):
+        half = {name for number, name in enumerate(ALGORITHMS) if number >> bit & 1 == which}
+        edits = {f"algorithms/{name}.py": (None, "\nEXTRA = 1\n") for name in half}
+        assert changed(copies(edits), reference) == half
 
 
 def test_a_changed_constant_inside_a_function_counts(copies):
@@ -212,23 +214,3 @@ def test_domains_are_read_however_they_are_written(tmp_path, lines):
     assert digest.domains_of("one.One", root=tmp_path) == {"Box"}
     with pytest.raises(LookupError, match=r"expected `domains = \(\.\.\.\)` in class Two of"):
         digest.domains_of("one.Two", root=tmp_path)
-
-
-def test_a_parameter_with_a_default_is_known_but_not_required(tmp_path):
-    (tmp_path / "algorithms").mkdir()
-    (tmp_path / "algorithms/one.py").write_text(
-        "class One:\n    def __init__(self, domain, rng, *, a, b=1): pass\n"
-    )
-    assert parameters.parameters_of("one.One", "algorithms", root=tmp_path) == ({"a"}, {"a", "b"})
-
-
-@pytest.mark.parametrize(
-    ("name", "message"),
-    [
-        ("bkbb.BKB", r"no file algorithms/bkbb.py; known: .*bbkb, bkb.*"),
-        ("bkb.BKBB", "no BKBB in algorithms/bkb.py"),
-    ],
-)
-def test_unknown_names_are_refused(name, message):
-    with pytest.raises(LookupError, match=message):
-        parameters.parameters_of(name, "algorithms")

@@ -31,83 +31,9 @@ def root(tmp_path):
     return tmp_path
 
 
-def spoiled(root, change):
-    entry = yaml.safe_load((ROOT / "papers" / "bbkb.yaml").read_text())
-    for section in ("figures", "tables", "claims", "appendix", "withdrawn", "studies"):
-        entry.pop(section, None)
-    change(entry)
-    (root / "papers" / "bbkb.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
-    return load("bbkb", "smoke", root=root)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda entry: entry["algorithms"]["BKB"].update({"is": "bkbb.BKB"}),
-            "no file algorithms/bkbb.py; known: .*bkb",
-        ),
-        (
-            lambda entry: entry["algorithms"]["BKB"].update({"is": "bkb.BKBB"}),
-            "no BKBB in algorithms/bkb.py",
-        ),
-        (
-            lambda entry: entry["algorithms"]["BKB"].update({"qbarr": 2}),
-            "unknown parameter qbarr of bkb.BKB; known: .*qbar",
-        ),
-        (lambda entry: entry["algorithms"]["BKB"].pop("qbar"), "missing parameter qbar of bkb.BKB"),
-        (
-            lambda entry: entry["algorithms"]["BKB"]["bandwidth"].pop("cadata"),
-            "expected a value for problem 'cadata'",
-        ),
-        (
-            lambda entry: entry["problems"]["abalone"].update({"is": "tables.abalon"}),
-            "no abalon in problems/tables.py",
-        ),
-        (
-            lambda entry: entry["problems"]["abalone"].pop("data"),
-            "reads a data set: add a line `data: NAME`",
-        ),
-        (
-            lambda entry: entry["runs"].append({"algorithms": ["BKBB"]}),
-            "unknown algorithm 'BKBB'; known: Global-BBKB",
-        ),
-        (
-            lambda entry: entry["runs"].append({"readings": ["mine"]}),
-            "unknown reading 'mine'; known: reference-code",
-        ),
-        (
-            lambda entry: entry["runs"].append({"problem": ["abalone"]}),
-            "run number [0-9]+, problem: unknown key 'problem'; did you mean 'problems'",
-        ),
-        (
-            lambda entry: entry["runs"].append(
-                {"algorithms": ["BKB"], "problems": ["abalone"], "budget": 30}
-            ),
-            "expected one run abalone/BKB at scale smoke, got two, of 30 and 40 evaluations",
-        ),
-        (
-            lambda entry: entry.pop("seeds"),
-            "line 1, the whole file: expected a key `seeds`, got none",
-        ),
-    ],
-)
-def test_mistake_is_named(root, change, message):
-    with pytest.raises(PlanError, match=message):
-        spoiled(root, change)
-
-
-def test_key_given_twice_is_refused(root):
-    text = (ROOT / "papers" / "bbkb.yaml").read_text()
-    (root / "papers" / "bbkb.yaml").write_text(
-        re.sub(r"^seeds: 10", "seeds: 10\nseeds: 5", text, flags=re.MULTILINE)
-    )
-    with pytest.raises(PlanError, match="key given twice: seeds"):
-        load("bbkb", "smoke", root=root)
-
-
 def test_unknown_scale_paper_and_curve_list_what_there_is(root):
-    plan = spoiled(root, lambda entry: None)
+    (root / "papers" / "bbkb.yaml").symlink_to(ROOT / "papers" / "bbkb.yaml")
+    plan = load("bbkb", "smoke", root=root)
     with pytest.raises(PlanError, match="unknown scale 'large'; known: smoke, paper"):
         load("bbkb", "large", root=root)
     with pytest.raises(
@@ -271,18 +197,6 @@ def test_what_is_given_is_part_of_the_digest(mini):
     assert mini().cell("giving", "own").digest == first
     other = mini(lambda entry: entry["problems"]["giving"]["given"].update(lam="noise"))
     assert other.cell("giving", "own").digest != first
-
-
-def test_a_headline_is_no_part_of_the_digest(mini):
-    claim = {
-        "id": "better",
-        "where": "nowhere",
-        "says": "own is better than nobody",
-        "check": {"test": "less", "metric": "simple_regret", "left": ["own"], "right": 3},
-    }
-    first = mini(lambda entry: entry.update(claims=[claim])).cell("giving", "own").digest
-    marked = mini(lambda entry: entry.update(claims=[{**claim, "headline": True}]))
-    assert marked.cell("giving", "own").digest == first
 
 
 def test_a_cut_of_a_study_reaches_one_field_and_keeps_the_others(mini):
@@ -483,24 +397,8 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
             "greedy on plain: expected a number of workers",
         ),
         (
-            lambda entry: entry["algorithms"]["uniform"].update(execution="parallel"),
-            "algorithm uniform, execution: expected batch or async, .* got 'parallel'",
-        ),
-        (
             lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch"}),
             "uniform on giving: expected a value for problem 'giving'",
-        ),
-        (
-            lambda entry: entry["problems"]["plain"].update(execution="parallel"),
-            "problem plain, execution: expected batch or async, got 'parallel'",
-        ),
-        (
-            lambda entry: entry["problems"]["plain"]["init"].update(design="random"),
-            r"problem plain, init\.design: expected uniform or uniform-distinct, got 'random'",
-        ),
-        (
-            lambda entry: entry["problems"]["giving"]["given"].update(lam=0.1),
-            r"problem giving, given\.lam: expected words, got 0\.1",
         ),
         (
             lambda entry: entry["runs"].append({"scales": ["large"]}),
@@ -508,15 +406,9 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
         ),
     ],
 )
-def test_a_mistake_about_workers_designs_and_scales_is_named(mini, change, message):
+def test_a_mistake_about_workers_and_scales_is_named(mini, change, message):
     with pytest.raises(PlanError, match=message):
         mini(change)
-
-
-@pytest.mark.parametrize("scale", ["short", "paper"])
-def test_an_unknown_scale_of_a_run_is_named_at_every_scale(mini, scale):
-    with pytest.raises(PlanError, match="unknown scale 'tiny'"):
-        mini(lambda entry: entry["runs"].append({"scales": ["paper", "tiny"]}), scale)
 
 
 def test_a_run_of_one_scale_is_left_out_at_the_others(mini):

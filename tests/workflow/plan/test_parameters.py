@@ -6,11 +6,9 @@ import inspect
 import re
 from typing import get_type_hints
 
-import numpy as np
 import pytest
 
 import algorithms
-from algorithms.api import Box
 from workflow.plan import parameters, resolve
 from workflow.plan.parameters import flat, nested, wrong_type
 from workflow.studies import batching
@@ -165,11 +163,6 @@ def test_the_plan_refuses_it_by_name(root, change, message):
     resolve.check(right, accepted, set(), "here")
     with pytest.raises(PlanError, match=message):
         resolve.check({**right, **change}, accepted, set(), "here")
-
-
-def test_an_optimizer_without_groups_is_built_as_ever():
-    made = algorithms.build("average_of_k.AverageOfK", Box(2), np.random.default_rng(0), {"k": 5})
-    assert made.k == 5
 
 
 @pytest.mark.parametrize(

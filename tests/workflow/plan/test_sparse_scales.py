@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 import yaml
 
-from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import panels, plots, tabulate
 from workflow.judge import claims
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
-from workflow.plan import exhibits, expand, reads, selection
+from workflow.plan import exhibits, reads, selection
 from workflow.plan.expand import load
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import PlanError
@@ -116,13 +115,6 @@ def test_what_only_other_scales_run_is_known_by_the_names_that_it_has_there(mini
     assert ("small", "greedy+usual") in short.elsewhere  # as a name, whatever it equals
     assert ("small", "uniform@wide") not in short.elsewhere  # a reading names only what it changes
     assert plans["paper"].elsewhere == frozenset()
-
-
-def test_runs_of_other_scales_are_not_resolved(mini, monkeypatch):
-    asked = []
-    resolved = expand._cell
-    monkeypatch.setattr(expand, "_cell", lambda *which: asked.append(which) or resolved(*which))
-    assert len(mini("short").aliases) == len(asked) == 5
 
 
 def test_asking_for_a_run_of_other_scales_is_a_mistake_that_says_so(mini):
@@ -263,24 +255,6 @@ def test_controls_are_left_out_where_they_do_not_run(mini):
         "mini/small/uniform",
         "mini/large/greedy",
     ]
-
-
-def test_the_workflow_does_not_ask_for_what_a_scale_leaves_out(tmp_path):
-    copied = checkout.make(tmp_path)
-    text = checkout.MINI.replace(
-        "runs: [{}]",
-        "runs: [{algorithms: [GP-UCB, uniform]}, {algorithms: [BKB], scales: [paper]}]",
-    )
-    sparse = (
-        "  - {id: sparse, title: R, metric: cumulative_regret, curves: [BKB], panels: [{problem:"
-        " abalone}]}\n"
-    )
-    (copied / "papers" / "mini.yaml").write_text(text.replace("claims:", f"{sparse}claims:"))
-    for scale, drawn in (("smoke", False), ("paper", True)):
-        found = checkout.snakemake(copied, "-n", "--quiet", "host", scale=scale)
-        assert found.returncode == 0, found.stderr
-        assert "exhibit=regret" in found.stdout + found.stderr
-        assert ("exhibit=sparse" in found.stdout + found.stderr) is drawn
 
 
 # a toy at scale short: A, B and C run on p, A and B on q
