@@ -18,84 +18,44 @@ FILES = {
 # Who may import what, the ground first. A room stands on all that it may import: itself, `workflow`
 # and what is named here. `x.y` names one module of a room; a module that has a line of its own
 # obeys that line, not its room's.
-FLOORS = {
-    "algorithms.api": set(),
-    "algorithms.parts": {"algorithms.api"},  # and its own floors, below
-    "algorithms": {"algorithms.api", "algorithms.parts"},
-    "problems.api": {"algorithms.api"},
-    "problems.prepared": {"algorithms.api"},
-    "problems.topologies": {"algorithms.api"},
-    "problems.feature_maps": {"algorithms.api"},
-    "problems": {
-        "algorithms.api",
-        "problems.api",
-        "problems.prepared",
-        "problems.topologies",
-        "problems.feature_maps",
-    },
-    # the tables again, under other maps: a module of its own keeps the digests of their runs
-    "problems.mapped_tables": {"algorithms.api", "problems"},
-    "workflow.trace": set(),
-    "workflow.data": {"workflow.trace"},
-    "workflow.plan": {"workflow.trace", "workflow.data.manifest"},
-    "workflow.run": {"algorithms", "problems", "workflow.trace", "workflow.data", "workflow.plan"},
-    "workflow.studies": {"algorithms", "problems", "workflow.trace", "workflow.run.loop"},
-    "workflow.measure": {"workflow.trace", "workflow.data", "workflow.plan"},
-    "workflow.judge": {"workflow.trace", "workflow.plan", "workflow.measure"},
-    "workflow.draw.style": set(),
-    "workflow.draw.drawers": {"algorithms", "problems", "workflow.draw.style"},
-    "workflow.draw": {
-        "workflow.draw.style",
-        "workflow.draw.drawers",
-        "workflow.trace",
-        "workflow.plan",
-        "workflow.measure",
-        "workflow.judge",
-    },
-    "workflow.operate": {
-        "workflow.trace",
-        "workflow.data",
-        "workflow.plan",
-        "workflow.run",
-        "workflow.measure",
-        "workflow.judge",
-    },
-    "workflow.site": {
-        "workflow.trace",
-        "workflow.plan",
-        "workflow.measure.metrics",  # names, units and directions
-        "workflow.judge",
-        "workflow.draw",
-    },
-    # draws a report before it is committed; no page reads records
-    "workflow.site.reference": {
-        "workflow.trace",
-        "workflow.plan",
-        "workflow.measure",
-        "workflow.judge",
-        "workflow.draw",
-        "workflow.site",
-    },
-    "workflow.commands": {
-        "workflow.plan",
-        "workflow.data",
-        "workflow.judge",
-        "workflow.draw",
-        "workflow.operate",
-        "workflow.site",
-    },
-    "noregret": {
-        "algorithms",
-        "algorithms.api",
-        "algorithms.parts",
-        "problems",
-        "workflow.trace",
-        "workflow.data",
-        "workflow.plan",
-        "workflow.run",
-        "workflow.measure",
-    },
-}
+FLOORS: dict[str, set[str]] = {}
+for line in """
+algorithms.api:
+# and its own floors, below
+algorithms.parts: algorithms.api
+algorithms: algorithms.api algorithms.parts
+problems.api: algorithms.api
+problems.prepared: algorithms.api
+problems.topologies: algorithms.api
+problems.feature_maps: algorithms.api
+problems: algorithms.api problems.api problems.prepared problems.topologies problems.feature_maps
+# the tables again, under other maps: a module of its own keeps the digests of their runs
+problems.mapped_tables: algorithms.api problems
+workflow.trace:
+workflow.data: workflow.trace
+workflow.plan: workflow.trace workflow.data.manifest
+workflow.run: algorithms problems workflow.trace workflow.data workflow.plan
+workflow.studies: algorithms problems workflow.trace workflow.run.loop
+workflow.measure: workflow.trace workflow.data workflow.plan
+workflow.judge: workflow.trace workflow.plan workflow.measure
+workflow.draw.style:
+workflow.draw.drawers: algorithms problems workflow.draw.style
+workflow.draw: workflow.draw.style workflow.draw.drawers workflow.trace workflow.plan
+workflow.draw: workflow.measure workflow.judge
+workflow.operate: workflow.trace workflow.data workflow.plan workflow.run workflow.measure
+workflow.operate: workflow.judge
+workflow.site: workflow.trace workflow.plan workflow.measure.metrics workflow.judge workflow.draw
+# draws a report before it is committed; no page reads records
+workflow.site.reference: workflow.trace workflow.plan workflow.measure workflow.judge workflow.draw
+workflow.site.reference: workflow.site
+workflow.commands: workflow.plan workflow.data workflow.judge workflow.draw workflow.operate
+workflow.commands: workflow.site
+noregret: algorithms algorithms.api algorithms.parts problems workflow.trace workflow.data
+noregret: workflow.plan workflow.run workflow.measure
+""".strip().splitlines():
+    if not line.startswith("#"):
+        room, below = line.split(":")
+        FLOORS.setdefault(room, set()).update(below.split())
 # of algorithms/parts; an import goes to the same floor or down
 FLOOR = {"numerics": 0, "arms": 1, "processes": 1, "factors": 1, "search": 2}
 HEAVY = {"torch", "gpytorch", "botorch", "linear_operator", "jax", "numpyro"}

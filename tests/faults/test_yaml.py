@@ -36,10 +36,7 @@ PLACES = {  # where a name stands
 @pytest.fixture
 def root(tmp_path):
     """A repository whose code is the real one and whose one paper may be spoiled."""
-    for name in ("algorithms", "problems", "workflow", "data"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "papers").mkdir()
-    return tmp_path
+    return steep.checkout.linked(tmp_path)
 
 
 def refusal(root, text, **options):

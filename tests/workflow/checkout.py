@@ -10,12 +10,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 ROOT = Path(__file__).resolve().parents[2]
-FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["snakemake.cli"])
 FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(["snakemake.cli"])
 MINI = """
@@ -55,6 +56,20 @@ def make(folder: Path) -> Path:
     (copy / "papers").mkdir()
     (copy / "papers" / "mini.yaml").write_text(MINI)
     return copy
+
+
+def linked(folder: Path) -> Path:
+    """A folder with the code and the data as they are, in which `write` writes papers."""
+    for name in ("algorithms", "problems", "workflow", "data"):
+        (folder / name).symlink_to(ROOT / name)
+    (folder / "papers").mkdir()
+    return folder
+
+
+def write(root: Path, name: str, entry: Mapping[str, Any]) -> None:
+    """Write the YAML of a paper."""
+    text = yaml.safe_dump(dict(entry), sort_keys=False)
+    (root / "papers" / f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
 def another(copy: Path, folder: Path) -> Path:

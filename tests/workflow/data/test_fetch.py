@@ -22,7 +22,7 @@ import yaml
 from numpy.testing import assert_array_equal
 
 from tests.workflow import webserver
-from workflow.data import delimited, download, fetch, manifest
+from workflow.data import download, fetch, manifest
 from workflow.data.fetch import DataUnavailable
 from workflow.data.places import Prepared, substitutes_allowed, superseded
 
@@ -718,19 +718,6 @@ def test_outside_a_checkout_the_command_says_where_to_go(tmp_path, monkeypatch, 
     monkeypatch.chdir(tmp_path)
     assert fetch.main(["abalone"]) == 1
     assert "run from the repository root" in capsys.readouterr().err
-
-
-def test_the_manifest_is_complete_and_consistent():
-    datasets = fetch.read_manifest(REPOSITORY)
-    assert list(datasets) == [*DELIMITED, "nasbench101"]
-    for name, dataset in datasets.items():
-        assert all(file.path.startswith(f"{name}/") for file in dataset.mirror) and dataset.sources
-        checksums = [file.sha256 for file in dataset.mirror if file.sha256]
-        assert checksums and all(len(one) == 64 and int(one, 16) for one in checksums)
-    for name in DELIMITED:
-        assert datasets[name].substitute.made_by in delimited.MAKERS
-        assert datasets[name].target in datasets[name].columns
-    assert len(datasets["nasbench101"].calibration.sha256) == 64
 
 
 @pytest.mark.skipif(

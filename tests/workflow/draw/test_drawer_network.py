@@ -107,24 +107,6 @@ def test_the_legends_give_powers_in_milliwatts_and_what_else_is_drawn():
     ]
 
 
-def test_what_disturbs_whom_is_said():
-    near = network.powers(best_of(drawn(LINEAR)), LINEAR).facts
-    assert (
-        near[0]
-        == "topology twelve: a user is disturbed by its own node's neighbours; nodes up to 102.5 m"
-        " apart are in range"
-    )
-    assert (
-        near[1].startswith("SINR of the users if all nodes send at once: ")
-        and near[1].endswith(" dB")
-        and len(near) == 2
-    )
-    assert (
-        "topology T12: a user is disturbed by all other nodes"
-        in network.powers(best_of(drawn(ALL), ALL), ALL).facts[0]
-    )
-
-
 def test_another_value_than_the_recorded_one_is_confessed():
     query = drawn(LINEAR)
     computed = f"{-capacity(query, LINEAR):.4g}"

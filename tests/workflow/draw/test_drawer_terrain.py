@@ -5,8 +5,6 @@ them.
 import numpy as np
 import pytest
 from matplotlib.collections import PatchCollection
-from matplotlib.colors import to_hex
-from matplotlib.patches import Rectangle
 from numpy.testing import assert_allclose
 
 from problems import rover
@@ -53,18 +51,6 @@ def test_obstacles_are_where_the_problem_has_them():
     assert (covered == rover.blocked(middles)).all()
 
 
-def test_what_lies_outside_looks_like_an_obstacle():
-    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
-    assert to_hex(ax.get_facecolor()).upper() == terrain.ROUGH
-    square = next(
-        patch for patch in ax.patches if isinstance(patch, Rectangle) and patch.get_fill()
-    )
-    assert (square.get_xy(), square.get_width(), square.get_height()) == ((0, 0), 1, 1)
-    assert to_hex(square.get_facecolor()) == "#ffffff"
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
-    assert left < 0 < 1 < right and low < 0 < 1 < high
-
-
 def test_the_trajectory_and_its_control_points_are_those_of_the_problem():
     for parameters in [SMOOTH, EXACT]:
         query = np.random.default_rng(3).random(60)
@@ -99,41 +85,6 @@ def test_the_trajectory_is_named_with_its_cost_and_drawn_as_its_algorithm():
     assert curve.get_color() == first.get_color() == second.get_color() == look("TuRBO").colour
     assert curve._unscaled_dash_pattern == look("TuRBO").dash
     assert first.get_linewidth() == curve.get_linewidth()
-
-
-def test_the_legend_says_what_is_paid_and_where():
-    ax = terrain.trajectory(best_of(LINE), SMOOTH).still.axes[0]
-    for part in (
-        "start",
-        "goal",
-        "its control points",
-        "ground: 0.05 per unit of length",
-        "obstacles, outside: 20.05",
-        "from them to the first and last control point",
-    ):
-        assert part in labels(ax)
-    assert "from them to the ends of the trajectory" in labels(
-        terrain.trajectory(best_of(LINE), EXACT).still.axes[0]
-    )
-    assert (
-        ax.get_xlabel() == "x (sides of the unit square)"
-        and ax.get_ylabel() == "y (sides of the unit square)"
-    )
-
-
-def test_the_parts_of_the_cost_and_the_conventions_are_said():
-    found = terrain.trajectory(best_of(np.full(60, 0.5)), SMOOTH).facts
-    assert found == (
-        "cost of the trajectory 0, of missing start and goal 18 (by control points)",
-        "control points in [0, 1]²",
-        "the trajectory is the least-squares cubic of all control points",
-    )
-    other = terrain.trajectory(best_of(LINE, parameters=EXACT), EXACT).facts
-    assert (
-        "control points in [-0.1, 1.1]²" in other
-        and "the trajectory is a spline through all control points" in other
-    )
-    assert set(terrain.FITS) == set(rover.SMOOTHING)
 
 
 def test_another_value_than_the_recorded_one_is_confessed():

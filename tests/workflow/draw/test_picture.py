@@ -20,7 +20,6 @@ from workflow.draw.style import BLUE, VERMILLION
 from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
 from workflow.trace import record
-from workflow.trace.cells import PlanError
 
 TRUSS = {"is": "structures.truss25", "load": "official", "alpha": 20}
 CHEETAH = {"is": "halfcheetah.linear_policy", "episodes": 2}
@@ -171,24 +170,6 @@ def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
     assert "least infeasible (violations sum to 0.75) of 12 evaluations" in words(kept[0].still)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"id": "worst"}, "unknown picture 'best'; known: worst"),
-        (
-            {"is": "frames.bridge"},
-            r"picture best: `is: frames.bridge`: no bridge in workflow/draw/drawers/frames.py",
-        ),
-        ({"is": "cars.best"}, "no file workflow/draw/drawers/cars.py; known: frames, gait"),
-        ({"curves": ["C"]}, "no run makes the curve 'C'"),
-    ],
-)
-def test_mistakes_in_the_yaml_are_named(runs, tmp_path, change, message):
-    runs.line |= change
-    with pytest.raises(PlanError, match=message):
-        runs.draw(tmp_path)
-
-
 def test_the_command_line_writes_where_figures_lie(runs, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(report, "load", lambda name, scale, seeds: runs.paper)
@@ -266,14 +247,6 @@ def test_a_cantilever_is_drawn_to_its_heights_and_widths():
     assert "deflection of the tip 2.5 of 2.5 in" in drawn.facts
 
 
-def test_a_deflection_that_is_not_enforced_is_said():
-    drawn = frames.cantilever(best_of(OPTIMAL), {"displacement": "official-code"})
-    assert (
-        "deflection of the tip 2.5 of 2.5 in, not enforced (displacement: official-code)"
-        in drawn.facts
-    )
-
-
 # the gait
 
 
@@ -328,12 +301,6 @@ def test_the_strip_shows_poses_at_their_true_places_with_their_times():
     brightness = [pose.get_facecolors()[:, :3].mean() for pose in together.collections]
     assert (np.diff(brightness) < 0).all()  # the last one in full colour
     assert_allclose(together.collections[-1].get_facecolors()[:, :3], faces)
-
-
-def test_a_rearing_cheetah_is_not_cut():
-    rearing = body(1.0) + np.array([0, 1.0])
-    for ax in gait.strip(rearing).axes:
-        assert ax.get_ylim()[1] > 1.8
 
 
 def test_the_camera_follows():

@@ -8,10 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.colors import to_rgb
-from matplotlib.font_manager import FontProperties
-from matplotlib.textpath import text_to_path
 from scipy import stats
 
 from tests.workflow import synthetic
@@ -20,8 +17,6 @@ from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords
 from workflow.plan import selection
-from workflow.plan.expand import load
-from workflow.plan.resolve import papers
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import PlanError
 
@@ -70,20 +65,6 @@ def test_csv_holds_what_is_drawn(toy, tmp_path):
     assert last["centre"] == pytest.approx(ratio.mean())
     assert last["low"] < last["centre"] < last["high"]
     assert (last["seeds"], last["data"], last["kind"]) == (3, "real", "measured")
-
-
-def test_small_print_says_scale_seeds_budget_reading_and_data(toy):
-    text, _ = words(toy)
-    for part in (
-        "toy f",
-        "scale paper",
-        "3 seeds",
-        "60 evaluations",
-        "reading: default",
-        "95 % t interval",
-        "real data",
-    ):
-        assert part in text
 
 
 def test_a_substitute_is_in_print_csv_and_panel(tmp_path):
@@ -309,17 +290,6 @@ def test_looks_are_fixed_distinct_and_readable_in_grey():
     assert len({style.look("BKB", n) for n in range(5)}) == 5
 
 
-def test_no_two_methods_of_a_paper_look_alike():
-    for paper in papers():
-        names = list(load(paper, "paper").entry["algorithms"])
-        assert len({style.look(name) for name in names}) == len(names)
-
-
-def test_marks_too_near_each_other_stand_side_by_side():
-    assert plots._columns([0.5, 0.51, 0.9, 0.52, 0.88]) == [0, 1, 0, 2, 1]
-    assert plots._columns([]) == []
-
-
 def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
     toy.entry["readings"]["other"] = {"says": "another", "algorithms": {"A": {"beta": "other"}}}
     for reading in ("code", "other"):
@@ -376,30 +346,6 @@ def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
     toy.add("uniform", noisy(0.5), problem="box")
     toy.drop(toy.cells["box", "uniform"], made.seeds)
     assert tabulate.build(toy.paper, toy.store(partial=True), "d").empty  # nothing to divide by
-
-
-def test_curves_that_name_a_reading_are_called_so(toy):
-    toy.add("A", noisy(0.4), reading="code")
-    toy.entry["figures"] = [{**FIGURE, "curves": ["A", "A@code"]}]
-    assert "reading: see labels" in words(toy)[0]
-
-
-def test_a_panel_of_a_study_has_no_reading(toy):
-    toy.study("s", lambda seed: {"t": [1, 2], "low": [1, 2]})
-    study = {"study": "s", "x": "t", "y": "low"}
-    of_figure(toy, study, study)
-    assert "reading" not in words(toy)[0]
-    of_figure(toy, study, {"problem": "p", "metric": "seconds", "curves": ["A"]})
-    assert "reading: default; those of studies: see their titles ·" in words(toy)[0]
-
-
-def test_panels_with_readings_of_their_own_are_called_so(toy):
-    toy.add("A", noisy(0.4), reading="code")
-    shown = [{"problem": "p"}, {"problem": "p", "reading": "code"}]
-    toy.entry["figures"] = [{"id": "f", "metric": "seconds", "curves": ["A"], "panels": shown}]
-    assert "readings of the panels: default, code ·" in words(toy)[0]
-    toy.entry["figures"] = [{**toy.entry["figures"][0], "panels": shown[1:]}]
-    assert "reading: code ·" in words(toy)[0]
 
 
 INF, NAN = np.inf, np.nan
@@ -610,14 +556,6 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy):
         assert (found[0].xlabel, found[0].ylabel) == ("t", "best")
 
 
-def test_a_panel_of_a_study_that_was_not_run_keeps_its_labels(toy):
-    study = toy.study("s", lambda seed: {"t": [1, 2], "best": [4.0, 5.0]})
-    toy.drop(study)
-    panel = {"study": "s", "x": "t", "y": "best", "xlabel": "evaluations", "ylabel": "weight (lb)"}
-    (found,) = of_figure(toy, panel, partial=True)
-    assert (found.xlabel, found.ylabel) == ("evaluations", "weight (lb)")
-
-
 def test_small_print_names_the_curves_that_a_scale_leaves_to_others(tmp_path):
     toy = Toy(tmp_path, scale="short")
     toy.add("A", noisy(0.5))
@@ -782,29 +720,6 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
     assert runs == {f"toy/p/{name}" for name in ("A", "A@code", "B", "C")}
     toy.drop(toy.cells["p", "B"], range(4))
     assert set(tabulate.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}
-
-
-def test_small_print_keeps_its_width_whatever_its_letters():
-    """Capitals are wider: by the number of letters alone a line of them would leave the paper."""
-    for text in (
-        "not run: " + "SAASBO; ADD-DuMBO, TuRBO, MS-UCB " * 12,
-        "all of it in the small letters that most have " * 12,
-    ):
-        lines = style.wrapped(text, 8.0)
-        assert " ".join(lines) == " ".join(text.split())
-        font = FontProperties(size=style.SMALL_PRINT)
-        points = [text_to_path.get_text_width_height_descent(line, font, False) for line in lines]
-        widths = [width / 72 for width, _, _ in points]
-        assert max(widths) <= 7.88 and min(widths[:-1]) > 7.1
-    with plots.plt.rc_context({"figure.dpi": 110}):  # where whole pixels make it wider
-        lines = style.wrapped(text, 8.0)
-        drawn = RendererAgg(1, 1, 110)
-        widths = [drawn.get_text_width_height_descent(line, font, False)[0] for line in lines]
-    assert max(widths) <= 7.88 * 110
-    assert style.wrapped("", 1) == [""]
-    assert style.wrapped("as $a = 1$", 0.2) == ["as", "$a = 1$"]
-    wide = "a-word-that-is-wider-than-its-line"
-    assert style.wrapped(f"{wide} b", 0.2) == [wide, "b"]
 
 
 def above(found):
@@ -1003,14 +918,6 @@ def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
     assert [mark.get_markerfacecolor() == "white" for mark in marks[:2]] == [True, False]
     bars = [line for line in ax.lines if len(line.get_xydata()) == 2]
     assert [bar.get_linestyle() == "-" for bar in bars] == [True, True, False, True]
-
-
-def test_bars_that_only_some_panels_have_are_called_so(toy):
-    wide, narrow = of_bands(WIDTHS), of_bands({"A": WIDTHS["A"]})
-    entry = {"id": "f"}
-    assert "as bars ·" in plots.small_print(toy.paper, entry, [wide, wide]) + " ·"
-    assert "as bars in some panels" in plots.small_print(toy.paper, entry, [wide, narrow])
-    assert "as bars" not in plots.small_print(toy.paper, entry, [narrow])
 
 
 def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):

@@ -2,8 +2,6 @@
 and the diagram.
 """
 
-import re
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -11,7 +9,6 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from tests.workflow import checkout
 from tests.workflow.draw.pictures import hashes
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import ranks
@@ -261,23 +258,6 @@ def test_files_are_the_same_bytes_and_the_table_has_every_rank(tmp_path):
     assert set(table["data"]) == {"real"} and set(table["seeds"]) == {5}
 
 
-def test_small_print_says_what_a_reader_must_know(tmp_path):
-    words = printed(filled(tmp_path))
-    for part in (
-        "toy r",
-        "scale paper",
-        "5 seeds",
-        "3 problems: p, q, s",
-        "regret at the end",
-        "Friedman's test: p = 0.02",
-        "Nemenyi's test",
-        "real data",
-        "reading: default",
-    ):
-        assert part in words
-    assert "left out" not in words
-
-
 def test_a_substitute_is_in_print_table_and_diagram(tmp_path):
     toy = filled(tmp_path, scale="short", data="substitute: a synthetic table")
     found = ranked(toy)
@@ -312,7 +292,7 @@ def test_readings_of_an_algorithm_are_told_apart():
 
 def boxes(figure):
     """The extents of all words of a diagram, in pixels."""
-    figure.canvas.draw()
+    figure.draw_without_rendering()
     words = {item.get_text(): item for item in figure.axes[0].texts + figure.texts}
     apart = ("", "SUBSTITUTE DATA")
     extents = {word: item.get_window_extent() for word, item in words.items() if word not in apart}
@@ -356,32 +336,3 @@ def test_the_papers_rank_planned_runs():
 
 
 # the workflow
-
-
-LINE = (
-    "  - {id: order, title: R, problems: [abalone, cadata], curves: [BKB, GP-UCB, uniform], metric:"
-    " simple_regret}\n"
-)
-CADATA = """  cadata: {is: tables.cadata, data: cadata, noise: 0.01, features: z-scored,
-  target: unit-interval, budget: 120,
-           room: unlimited, init: {design: uniform, n: 1}}
-"""
-MINI = checkout.MINI.replace("algorithms:\n", f"{CADATA}algorithms:\n", 1).replace(
-    "claims:", f"ranks:\n{LINE}claims:"
-)
-
-
-def test_command_and_rule(tmp_path):
-    copy = checkout.make(tmp_path)
-    (copy / "papers" / "mini.yaml").write_text(MINI)
-    asked = ["order", "--scale", "smoke", "--partial", "-o", "elsewhere"]
-    drawn = checkout.run(copy, "workflow.report", "mini", *asked)
-    assert drawn.returncode == 0, drawn.stderr
-    names = sorted(path.name for path in (copy / "elsewhere").iterdir())
-    assert names == ["order.csv", "order.pdf", "order.png"]
-    refused = checkout.run(copy, "workflow.report", "mini", "other", "--scale", "smoke")
-    assert refused.returncode == 1
-    assert "no exhibit 'other' at scale smoke" in refused.stderr
-    planned = checkout.snakemake(copy, "-n")
-    assert planned.returncode == 0, planned.stderr
-    assert re.search(r"^ranks +1$", planned.stdout + planned.stderr, re.MULTILINE)

@@ -67,12 +67,6 @@ def test_less(tmp_path, a, b, spread, verdict):
     assert judged(pair(tmp_path, a, b, spread)).verdict == verdict
 
 
-def test_more_is_the_mirror_image(tmp_path):
-    toy = pair(tmp_path, 0.5, 0.9)
-    assert judged(toy, {**LESS, "test": "more"}).verdict == REPRODUCED
-    assert judged(toy, {**LESS, "test": "more", "factor": 10}).verdict == CONTRADICTED
-
-
 def test_effect_interval_and_both_p_values_are_reported(tmp_path):
     comparison = judged(pair(tmp_path, 0.9, 0.5)).comparisons[0]
     assert comparison.effect == pytest.approx(60 * -0.4, abs=1)
@@ -350,21 +344,6 @@ def test_the_runs_of_another_method_may_be_what_passes_by_itself(tmp_path):
     for curve, is_trivial in (("B", True), ("C", False)):
         found = judged(toy, check, null_model=[{"instead": curve, "because": "B keeps it, too"}])
         assert found.qualifiers == ("holds trivially: B keeps it, too",) * is_trivial
-
-
-def test_fewer_than_five_seeds_are_undecided_but_shown(tmp_path):
-    four, five = (judged(pair(tmp_path / str(n), 0.9, 0.5, seeds=n)) for n in (4, 5))
-    assert (four.verdict, five.verdict) == (UNDECIDED, REPRODUCED)
-    for found in (four, five):
-        assert found.observed == REPRODUCED and found.comparisons[0].effect < 0
-    assert "4 seeds, 5 are needed" in render.in_full(four)
-
-
-def test_only_common_seeds_are_paired(tmp_path):
-    toy = Toy(tmp_path)
-    toy.add("A", noisy(0.9))
-    toy.add("B", noisy(0.5), seeds=6)
-    assert judged(toy).seeds == 6
 
 
 def test_substituted_data_are_undecided_unless_the_claim_takes_any(tmp_path):
@@ -1296,19 +1275,6 @@ def test_a_share_counts_runs_without_a_feasible_evaluation(tmp_path):
     assert (found.verdict, found.comparisons[0].effect) == (REPRODUCED, 0.9)
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        ("share of rows, ratio", "holds in 100 % of rows; ratio between 0.00013 and 1"),
-        ("share of rows, value", "holds in 100 % of rows; value between 0.00013 and 1"),
-        ("share of rows, extremes", "holds in 100 % of rows; between 0.00013 and 1"),
-        ("difference", "difference 1 [0.00013, 1]"),
-    ],
-)
-def test_an_effect_is_said_in_words(kind, words):
-    assert render.effect(kind, 1.0, 0.00013, 1.0) == words
-
-
 def again(root, **levels):
     """`code` gives A and B other parameters; the level of each under it, as by default 0.9, 0.5."""
     toy = pair(root, 0.9, 0.5)
@@ -1377,11 +1343,6 @@ def test_diagnostics_count_where_the_metric_reads_them_and_times_are_always_othe
     assert under_code(toy).is_same_run
     assert (under_code(toy, WIDTH).runs, under_code(toy, WIDTH).same_runs) == (2, 1)
     assert under_code(toy, {**LESS, "metric": "step_seconds"}).same_runs == 0
-
-
-def test_times_of_a_run_are_no_part_of_its_trace(tmp_path):
-    toy = reporting(tmp_path, {}, **{"timing.ask": np.full(60, 9.0)})
-    assert under_code(toy).is_same_run
 
 
 @pytest.mark.parametrize(

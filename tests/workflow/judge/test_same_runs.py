@@ -2,14 +2,11 @@
 one that changes traces, and the basins of a closed form.
 """
 
-from pathlib import Path
-
 import pandas as pd
-import pytest
-import yaml
 
 from tests.settings import GAMMA
 from tests.workflow import supervised
+from tests.workflow.checkout import linked, write
 from workflow.draw import tabulate
 from workflow.judge import ledger, settings
 from workflow.measure.store import Store
@@ -17,7 +14,6 @@ from workflow.plan.expand import load
 from workflow.run import make
 from workflow.trace import record
 
-ROOT = Path(__file__).resolve().parents[3]
 LESS = {"test": "less", "metric": "simple_regret", "problems": ["camel"]}
 PAPER = {
     "paper": {"key": "toy2026"},
@@ -90,16 +86,10 @@ PAPER = {
 }
 
 
-@pytest.mark.parametrize(("scale", "seeds"), [("smoke", 1), ("short", 2), ("paper", 5)])
-def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
-    tmp_path, monkeypatch, scale, seeds
-):
+def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name in ("algorithms", "problems", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "toy.yaml").write_text(yaml.safe_dump(PAPER), encoding="utf-8")
-    paper = load("toy", scale, root=tmp_path)
+    write(linked(tmp_path), "toy", PAPER)
+    paper = load("toy", "paper", root=tmp_path)
     planned = {"GP", "GP@replace", "average", "average@triples", "random"}
     assert {cell.curve for cell in paper.cells} == planned
     for cell in paper.cells:
@@ -127,6 +117,6 @@ def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(
     assert "Same run: " in (tmp_path / "ends.md").read_text(encoding="utf-8")
     for curve in ("GP", "random"):
         cell = paper.cell("camel", curve)
-        headers = [record.read_header(cell.record(seed)) for seed in range(seeds)]
+        headers = [record.read_header(cell.record(seed)) for seed in range(5)]
         reached = [header["best"] - header["descent"]["true"] < 1e-3 for header in headers]
-        assert table.loc[curve, "default"]["share in the basin"] == sum(reached) / seeds
+        assert table.loc[curve, "default"]["share in the basin"] == sum(reached) / 5

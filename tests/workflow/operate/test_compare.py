@@ -13,9 +13,8 @@ import yaml
 from tests.workflow import checkout
 from workflow.draw.panels import looks_of
 from workflow.operate import compare
-from workflow.plan import reader
 from workflow.plan.expand import load
-from workflow.plan.resolve import PlanError, papers
+from workflow.plan.resolve import PlanError
 from workflow.plan.selection import panel_options
 
 PAPER = """
@@ -157,15 +156,6 @@ def test_a_method_that_fails_is_told_in_a_sentence(published):
     done = compared(published, "fails", "mini/basins")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: mini" not in done.stdout and "inf" in done.stderr
-
-
-def test_a_part_that_is_not_there_is_told(published):
-    code = "from algorithms.parts.nowhere import nothing\n" + FAILS
-    (published / "algorithms" / "parted.py").write_text(code.format(often=0))
-    done = compared(published, "parted", "mini/regret")
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert done.stderr.startswith("error: expected a module algorithms.parts.nowhere below")
-    assert not (published / "papers" / "parted_at_mini_regret.yaml").exists()
 
 
 @pytest.fixture
@@ -310,18 +300,3 @@ def test_a_method_runs_as_long_as_every_curve_that_is_borrowed(root, figure):
         assert cell.digest == usual.cell(cell.problem_name, cell.curve).digest
     options = panel_options(found, figure.partition("/")[2])
     assert "random_search" in looks_of(found, options)
-
-
-def test_the_metrics_of_which_more_is_better_are_those_that_say_so():
-    metrics = {
-        {**line, **panel}.get("metric")
-        for name in papers()
-        for line in reader.read(name).get("figures", [])
-        for panel in line["panels"]
-    }
-    lower = {"cumulative_regret", "simple_regret", "recommendation_regret", "best_feasible"}
-    time = {"seconds", "total_seconds", None}
-    known = lower | time | {*compare.NEITHER, *compare.HIGHER}
-    assert {one for one in metrics if one not in known and not str(one).startswith("report.")} == (
-        set()
-    )

@@ -3,15 +3,11 @@
 import io
 import json
 import logging
-import re
-import shutil
 import types
 
-import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
 import snakemake_logger_plugin_noregret as plugin
-from tests.workflow import checkout
 
 OPEN = ("direction only", "inconclusive", "not decided")  # these decide nothing
 
@@ -19,13 +15,6 @@ OPEN = ("direction only", "inconclusive", "not decided")  # these decide nothing
 class Terminal(io.StringIO):
     def isatty(self):
         return True
-
-
-@pytest.fixture(scope="module")
-def copy(tmp_path_factory):
-    made = checkout.make(tmp_path_factory.mktemp("progress"))
-    shutil.copytree(checkout.ROOT / plugin.__name__, made / plugin.__name__)
-    return made
 
 
 def test_jobs_are_counted_and_have_names_for_people(tmp_path):
@@ -89,14 +78,3 @@ def test_errors_are_told_and_the_rest_is_left_to_the_log(monkeypatch):
     assert "Building" not in said
     assert "failed: figure bkb f (f.log)\n" in said and "no space left\n" in said
     assert said.splitlines()[-1].startswith("0 of 1 jobs done after 0 s")
-
-
-def test_a_workflow_without_a_terminal_prints_few_lines(copy):
-    done = checkout.snakemake(copy, "--logger", "noregret", "--quiet", "host")
-    assert done.returncode == 0, done.stderr
-    lines = (done.stdout + done.stderr).splitlines()
-    assert len(lines) <= 60, done.stderr
-    assert re.search(r"\d+ of \d+ jobs · 0 claims decided", done.stderr)
-    assert re.search(r"^(\d+) of \1 jobs done after ", done.stderr, re.MULTILINE)
-    log = "\n".join(path.read_text() for path in (copy / ".snakemake" / "log").iterdir())
-    assert "rule verdicts:" in log and "results/smoke/mini/abalone/" in log

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 
 import pytest
 
-from tests.workflow import checkout
 from tests.workflow.synthetic import Toy, noisy
 from workflow.measure.store import BadRecords, without_published
 from workflow.operate import publish, status
@@ -82,19 +80,6 @@ def test_spent_is_what_records_say_and_the_rest_what_the_plan_expects(toy, cell)
     assert head.split()[:3] == ["paper", "problem", "runs"]
     assert row.split()[:2] == ["toy", "p"] and total.split()[:2] == ["total", "4"]
     assert sentence.startswith("4 runs: 3 done, 1 missing; about ")
-
-
-def test_the_command_line_counts_the_plan(tmp_path):
-    copy = checkout.make(tmp_path)
-    found = checkout.run(copy, "workflow.status", "--scale", "smoke", "--json")
-    assert found.returncode == 0, found.stderr
-    said = json.loads(found.stdout)
-    assert said["missing"] == said["runs"] > 0
-    for wrong in (["--papers", "mino"], ["--cores", "0"], ["--scale", "smok"]):
-        refused = checkout.run(copy, "workflow.status", *wrong)
-        assert (refused.returncode in (1, 2) and "expected" in refused.stderr) or "unknown" in (
-            refused.stderr
-        )
 
 
 def test_a_seed_of_another_paper_is_stale(toy, cell):

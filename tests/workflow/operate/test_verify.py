@@ -324,18 +324,6 @@ def test_a_run_on_other_data_is_not_compared(toy, monkeypatch, capsys):
     assert said.endswith("0 of 0 records agree bit for bit; 1 could not be made again\n")
 
 
-def test_nothing_to_compare_and_wrong_arguments_are_sentences(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    assert verify.main([]) == 2
-    assert "nothing to compare: run the workflow, or give more --minutes" in capsys.readouterr().out
-    assert verify.main(["--papers", "nobody"]) == 2
-    assert "unknown paper 'nobody'" in capsys.readouterr().err
-    for wrong in (["--minutes", "0"], ["--cores", "0"]):
-        with pytest.raises(SystemExit, match="2"):
-            verify.main(wrong)
-        assert "expected more than 0 minutes and at least one core" in capsys.readouterr().err
-
-
 def compared(changes=None, **header):
     """What is said of a record of three rows and what it became."""
     columns = {

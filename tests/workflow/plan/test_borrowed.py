@@ -1,17 +1,15 @@
 """A comparison: problems of papers as they stand there, their runs, and runs of its own beside."""
 
 import copy
-from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.workflow.checkout import linked, write
 from workflow.plan import exhibits, resolve, selection
 from workflow.plan.expand import chosen_papers, lenders, load
 from workflow.plan.reads import runs_of
 from workflow.trace.cells import PlanError
 
-ROOT = Path(__file__).resolve().parents[3]
 SEARCH = {"is": "random_search.RandomSearch"}
 TABLE = {
     "is": "tables.abalone",
@@ -76,23 +74,15 @@ COMPARISON = {
 
 @pytest.fixture
 def root(tmp_path):
-    for name in ("algorithms", "problems", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "papers").mkdir()
-    written(tmp_path, "mini", PAPER)
-    written(tmp_path, "today", COMPARISON)
+    write(linked(tmp_path), "mini", PAPER)
+    write(tmp_path, "today", COMPARISON)
     return tmp_path
-
-
-def written(root, name, entry):
-    plain = copy.deepcopy(entry)  # no anchors
-    (root / "papers" / f"{name}.yaml").write_text(yaml.safe_dump(plain, sort_keys=False))
 
 
 def changed(root, change):
     entry = copy.deepcopy(COMPARISON)
     change(entry)
-    written(root, "today", entry)
+    write(root, "today", entry)
 
 
 def test_what_it_borrows_are_the_papers_own_runs_and_nobody_makes_them_twice(root):
@@ -180,6 +170,6 @@ def test_a_slip_in_what_it_borrows_is_told(root, change, said):
 def test_a_paper_has_problems_and_all_scales(root, lacks):
     entry = copy.deepcopy(PAPER)
     entry.pop("problems") if lacks == "problems" else entry["scales"].pop("smoke")
-    written(root, "mini", entry)
+    write(root, "mini", entry)
     with pytest.raises(PlanError, match=rf"expected (`problems`, or|the {lacks} smoke)"):
         load("mini", "paper", root=root)

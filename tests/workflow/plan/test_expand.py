@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 
+from tests.workflow.checkout import linked, write
 from workflow.draw import tabulate
 from workflow.plan import costs, exhibits, expand, resolve, selection
 from workflow.plan.expand import load
@@ -24,9 +24,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def root(tmp_path):
     """A repository whose code is the real one and whose papers may be spoiled."""
-    for name in ("algorithms", "problems", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "papers").mkdir()
+    linked(tmp_path)
     (tmp_path / "papers" / "published").symlink_to(ROOT / "papers" / "published")
     return tmp_path
 
@@ -133,7 +131,7 @@ def mini(root):
     def planned(change=lambda entry: None, scale="paper"):
         entry = copy.deepcopy(MINI)
         change(entry)
-        (root / "papers" / "mini.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+        write(root, "mini", entry)
         return load("mini", scale, root=root)
 
     return planned

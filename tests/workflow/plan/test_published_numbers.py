@@ -3,9 +3,8 @@
 import re
 
 import pytest
-import yaml
 
-from tests.workflow.checkout import ROOT
+from tests.workflow.checkout import ROOT, linked, write
 from workflow.plan import published_numbers
 from workflow.plan.expand import load
 from workflow.plan.reader import read
@@ -15,14 +14,14 @@ from workflow.trace.cells import PlanError
 HEAD = ",".join(published_numbers.COLUMNS)
 
 
-def write(root, *lines, head=HEAD):
+def tabled(root, *lines, head=HEAD):
     folder = root / published_numbers.FOLDER
     folder.mkdir(parents=True)
     (folder / "toy.csv").write_text("\n".join([head, *lines]) + "\n")
 
 
 def test_series_of_a_panel_have_their_points_in_order(tmp_path):
-    write(
+    tabled(
         tmp_path,
         "poster,f,A,1,0.9,0.8,1.0,1",
         "poster,f,A,2,0.5,0.4,0.6,1",
@@ -38,20 +37,16 @@ def test_series_of_a_panel_have_their_points_in_order(tmp_path):
 def test_mistakes_are_told_in_a_sentence(tmp_path):
     with pytest.raises(PlanError, match=r"published: expected .*toy\.csv, found none: write it"):
         published_numbers.panel("toy", "f", tmp_path / "empty")
-    write(tmp_path, "poster,f,A,1,0.9,,,1")
+    tabled(tmp_path, "poster,f,A,1,0.9,,,1")
     with pytest.raises(PlanError, match=r"unknown panel 'h'; known in .*toy\.csv: f"):
         published_numbers.panel("toy", "h", tmp_path)
-    write(tmp_path / "other", head="panel,method")
+    tabled(tmp_path / "other", head="panel,method")
     with pytest.raises(PlanError, match=r"expected the columns source, .*got panel, method: name"):
         published_numbers.panel("toy", "f", tmp_path / "other")
 
 
 def test_numbers_of_no_algorithm_are_a_mistake(tmp_path):
-    for name in ("algorithms", "problems", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    entry = yaml.safe_load((ROOT / "papers" / "dumbo.yaml").read_text())
-    (tmp_path / "papers").mkdir()
-    (tmp_path / "papers" / "dumbo.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+    write(linked(tmp_path), "dumbo", read("dumbo"))
     text = (ROOT / "papers" / "published" / "dumbo.csv").read_text()
     (tmp_path / "papers" / "published").mkdir()
     (tmp_path / "papers" / "published" / "dumbo.csv").write_text(text.replace("TuRBO", "TurBO"))

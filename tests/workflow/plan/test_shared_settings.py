@@ -3,18 +3,16 @@ else.
 """
 
 import copy
-from pathlib import Path
 
 import pytest
-import yaml
 
 from tests.settings import GAMMA, TURBO
+from tests.workflow.checkout import linked, write
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
 from workflow.plan.selection import figure_runs, place, table_cells
 from workflow.trace.cells import PlanError
 
-ROOT = Path(__file__).resolve().parents[3]
 BOX = {
     "is": "synthetic.rastrigin",
     "d": 2,
@@ -48,16 +46,12 @@ EVERYBODY = list(TOY["algorithms"])
 @pytest.fixture
 def toy(tmp_path):
     """toy(change, scale) -> the plan of the toy paper that somebody changed."""
-    for name in ("algorithms", "problems", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "papers").mkdir()
+    linked(tmp_path)
 
     def planned(change=lambda entry: None, scale="paper"):
         entry = copy.deepcopy(TOY)
         change(entry)
-        (tmp_path / "papers" / "toy.yaml").write_text(
-            yaml.safe_dump(entry, sort_keys=False), encoding="utf-8"
-        )
+        write(tmp_path, "toy", entry)
         return load("toy", scale, root=tmp_path)
 
     return planned

@@ -2,13 +2,11 @@
 stays a mistake.
 """
 
-import copy
-from pathlib import Path
-
 import numpy as np
 import pytest
 import yaml
 
+from tests.workflow.checkout import linked, write
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import panels, plots, tabulate
 from workflow.judge import claims
@@ -19,7 +17,6 @@ from workflow.plan.expand import load
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import PlanError
 
-ROOT = Path(__file__).resolve().parents[3]
 TABLE = {
     "is": "tables.abalone",
     "data": "abalone",
@@ -79,13 +76,10 @@ def mini(tmp_path):
     """mini(scale, **sections) -> the plan of a small paper that runs everything at scale `paper`
     alone.
     """
-    for name in ("algorithms", "problems", "workflow"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    (tmp_path / "papers").mkdir()
+    linked(tmp_path)
 
     def planned(scale, **sections):
-        entry = {**copy.deepcopy(MINI), **sections}
-        (tmp_path / "papers" / "mini.yaml").write_text(yaml.safe_dump(entry, sort_keys=False))
+        write(tmp_path, "mini", {**MINI, **sections})
         return load("mini", scale, root=tmp_path)
 
     return planned
@@ -363,86 +357,46 @@ def test_a_claim_compares_what_there_is(tmp_path):
     assert judged(toy, {**LESS, "right": ["C"]}).verdict == REPRODUCED
 
 
-@pytest.mark.parametrize(
-    "check",
-    [
-        {**LESS, "left": ["D"]},
-        {**LESS, "right": ["D"]},
-        {**LESS, "problems": ["q"], "right": ["C"]},
-        {**LESS, "problems": ["p"], "against": "q", "right": ["C"]},
-        {**LESS, "relative_to": "D"},
-        {**LESS, "minus": ["D"]},
-        {**LESS, "problems": ["p"], "against": "q", "minus": ["C"], "right": ["B"]},
-        {**LESS, "across": "max", "variants": ["b-1"], "left": ["D"]},
-        {
-            "test": "passes",
-            "metric": "best_feasible",
-            "problems": ["q"],
-            "left": ["A"],
-            "right": ["C"],
-            "at_most": 3,
-        },
-        {
-            "test": "bound",
-            "metric": "cumulative_regret",
-            "problems": ["q"],
-            "left": ["C"],
-            "right": ["A"],
-        },
-        {
-            "test": "spread",
-            "metric": "cumulative_regret",
-            "problems": ["q"],
-            "left": ["C"],
-            "right": ["A"],
-        },
-        {
-            "test": "share",
-            "metric": "stuck",
-            "problems": ["q"],
-            "curves": ["C"],
-            "event": {"at_least": 1},
-        },
-        {
-            "test": "band",
-            "metric": "simple_regret",
-            "problems": ["q"],
-            "curves": ["C"],
-            "at_most": 1,
-        },
-        {
-            "test": "exponent",
-            "metric": "simple_regret",
-            "problems": ["q"],
-            "curves": ["C"],
-            "from": 1,
-            "at_most": 1,
-        },
-        {
-            "test": "monotone",
-            "metric": "seconds",
-            "problems": ["q"],
-            "curves": ["C"],
-            "direction": "increasing",
-        },
-    ],
-)
-def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path, check):
+# of a claim that A has less regret than B and C on p and q; then other checks, on q
+LEFT_OUT = """
+{left: [D]}
+{right: [D]}
+{problems: [q], right: [C]}
+{problems: [p], against: q, right: [C]}
+{relative_to: D}
+{minus: [D]}
+{problems: [p], against: q, minus: [C], right: [B]}
+{across: max, variants: [b-1], left: [D]}
+"""
+ON_Q = """
+{test: passes, metric: best_feasible, left: [A], right: [C], at_most: 3}
+{test: bound, metric: cumulative_regret, left: [C], right: [A]}
+{test: spread, metric: cumulative_regret, left: [C], right: [A]}
+{test: share, metric: stuck, curves: [C], event: {at_least: 1}}
+{test: band, metric: simple_regret, curves: [C], at_most: 1}
+{test: exponent, metric: simple_regret, curves: [C], from: 1, at_most: 1}
+{test: monotone, metric: seconds, curves: [C], direction: increasing}
+"""
+CHECKS = [{**LESS, **yaml.safe_load(line)} for line in LEFT_OUT.split("\n")[1:-1]]
+CHECKS += [{"problems": ["q"], **yaml.safe_load(line)} for line in ON_Q.split("\n")[1:-1]]
+
+
+def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path):
     toy = toy_of(tmp_path)
     for problem in "pq":
         for name in ("A", "B"):
             toy.add(name, noisy(0.5), problem=problem, variant="b-1")
         toy.elsewhere |= {(problem, "D+b-1"), (problem, "C+b-1")}
-    found = judged(toy, check)
-    assert (found.verdict, found.observed, found.comparisons) == (
-        UNDECIDED,
-        "nothing to compare",
-        (),
-    )
-    assert found.reasons == ("nothing to compare at this scale",)
-    toy.elsewhere = set()
-    with pytest.raises(PlanError, match=r"no run makes the curve '[CD]"):
-        reads.runs_of(toy.paper, check)
+    elsewhere = toy.elsewhere
+    for check in CHECKS:
+        toy.elsewhere = elsewhere
+        found = judged(toy, check)
+        assert (found.verdict, found.observed) == (UNDECIDED, "nothing to compare"), check
+        assert found.comparisons == ()
+        assert found.reasons == ("nothing to compare at this scale",)
+        toy.elsewhere = set()  # a curve that no scale has is a mistake
+        with pytest.raises(PlanError, match=r"no run makes the curve '[CD]"):
+            reads.runs_of(toy.paper, check)
 
 
 def test_only_rivals_on_both_problems_are_taken_off(tmp_path):

@@ -179,14 +179,6 @@ def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(
     assert trace(copy / PLACE) == trace(whole)
 
 
-def test_where_nothing_can_be_saved_a_run_is_made_and_says_so(copy, tmp_path):
-    (tmp_path / "state").write_text("a file")
-    found = run(copy, *LONG)
-    assert found.returncode == 0, found.stderr
-    assert "no checkpoint is written: " in found.stderr
-    assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
-
-
 def test_a_complete_current_record_is_kept(prepared, tmp_path):
     path = tmp_path / "run.parquet"
     assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0

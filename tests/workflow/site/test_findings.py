@@ -66,11 +66,6 @@ def papers():
 COMMITTED = findings.load(ROOT)
 
 
-def test_findings_are_no_paper():
-    assert "findings" not in expand.papers()
-    assert {finding.paper for finding in COMMITTED} <= set(expand.papers())
-
-
 def test_what_a_finding_shows_is_offered_and_was_judged(papers):
     for finding in COMMITTED:
         entry = papers[finding.paper].entry

@@ -5,7 +5,6 @@ import os
 import platform
 import subprocess
 import sys
-from pathlib import PurePosixPath
 
 import pytest
 from threadpoolctl import threadpool_limits
@@ -158,14 +157,3 @@ def test_threads_are_counted():
         assert record.provenance()["threads"] == 1
     with threadpool_limits(2, user_api="blas"):
         assert code_path.threads(code_path.now()) == 2
-
-
-def test_a_library_is_named_without_its_place():
-    for path, library in [
-        ("/a/lib/python3.11/site-packages/numpy.libs/libscipy_openblas64_-3.so", "numpy"),
-        ("/a/site-packages/b/site-packages/scipy/.dylibs/libscipy_openblas.dylib", "scipy"),
-        ("/usr/lib/python3/dist-packages/torch/lib/libmkl_rt.so", "torch"),
-        ("/opt/conda/lib/libopenblas.so.0", "system"),
-        ("/opt/site-packages", "system"),
-    ]:
-        assert code_path._brought_by(PurePosixPath(path)) == library

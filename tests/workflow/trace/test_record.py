@@ -101,12 +101,6 @@ def test_a_half_written_file_is_refused(written, keep):
     assert record.read_header(written) == {}
 
 
-def test_a_file_of_another_kind_is_refused(tmp_path):
-    for content in (b"text, comma\n1, 2\n", b"\x89PNG\r\n\x1a\n" + bytes(100)):
-        (tmp_path / "0.parquet").write_bytes(content)
-        assert "half-written or foreign" in refused(tmp_path / "0.parquet")
-
-
 def test_a_parquet_file_of_somebody_else_is_refused(tmp_path):
     path = tmp_path / "0.parquet"
     pq.write_table(pa.table({"y": [1.0, 2.0]}), path)
