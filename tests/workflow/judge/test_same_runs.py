@@ -3,8 +3,8 @@ one that changes traces, and the basins of a closed form.
 """
 
 import pandas as pd
+import yaml
 
-from tests.settings import GAMMA
 from tests.workflow import supervised
 from tests.workflow.checkout import linked, write
 from workflow.draw import tabulate
@@ -14,76 +14,32 @@ from workflow.plan.expand import load
 from workflow.run import make
 from workflow.trace import record
 
-LESS = {"test": "less", "metric": "simple_regret", "problems": ["camel"]}
-PAPER = {
-    "paper": {"key": "toy2026"},
-    "scales": {
-        "smoke": {"seeds": 1, "budget": 5},
-        "short": {"seeds": 2, "budget": 5},
-        "paper": {},
-    },
-    "seeds": 5,
-    "problems": {
-        "camel": {
-            "is": "additive.six_hump_camel",
-            "noise": 0,
-            "budget": 6,
-            "room": 1,
-            "init": {"design": "uniform", "n": 3},
-        }
-    },
-    "algorithms": {
-        "GP": {"is": "gp_acquisition.GPAcquisition", "acquisition": "ei", **GAMMA},
-        "average": {"is": "average_of_k.AverageOfK", "k": 2},
-        "random": {"is": "random_search.RandomSearch"},
-    },
-    "readings": {
-        # no query is repeated in so few evaluations
-        "replace": {
-            "says": "repeated queries are replaced",
-            "algorithms": {"*": {"repetitions": "replace"}},
-        },
-        "triples": {"says": "three points are averaged", "algorithms": {"*": {"k": 3}}},
-    },
-    "runs": [{}, {"readings": ["replace", "triples"]}],
-    "tables": [
-        {
-            "id": "ends",
-            "kind": "diagnostics",
-            "problems": ["camel"],
-            "curves": ["GP", "average", "random"],
-            "readings": ["default", "replace", "triples"],
-            "basins": True,
-        }
-    ],
-    "claims": [
-        {
-            "id": "better",
-            "where": "Sec. 1",
-            "says": "the model is better than random search",
-            "check": {**LESS, "left": ["GP"], "right": ["random"]},
-        },
-        {
-            "id": "best",
-            "where": "Sec. 1",
-            "says": "the model is better than the average",
-            "check": {**LESS, "left": ["GP"], "right": ["average"]},
-        },
-        {
-            "id": "basin",
-            "where": "Sec. 1",
-            "says": "some runs end beside the optimum",
-            "check": {
-                "test": "share",
-                "metric": "basin",
-                "problems": ["camel"],
-                "curves": ["random"],
-                "event": {"at_least": 1},
-                "at_least": 0.01,
-            },
-        },
-    ],
-}
+PAPER = yaml.safe_load("""
+paper: {key: toy2026}
+scales: {smoke: {seeds: 1, budget: 5}, short: {seeds: 2, budget: 5}, paper: {}}
+seeds: 5
+problems:
+  camel: {is: additive.six_hump_camel, noise: 0, budget: 6, room: 1, init: {design: uniform, n: 3}}
+algorithms:
+  GP: {is: gp_acquisition.GPAcquisition, acquisition: ei, exploration: 0.01, climb: {raw: 32,
+    starts: 2, steps: 8}, surrogate: gamma-priors, repetitions: repeat}
+  average: {is: average_of_k.AverageOfK, k: 2}
+  random: {is: random_search.RandomSearch}
+readings:
+  replace: {says: repeated queries are replaced, algorithms: {'*': {repetitions: replace}}}
+  triples: {says: three points are averaged, algorithms: {'*': {k: 3}}}
+runs: [{}, {readings: [replace, triples]}]
+tables:
+  - {id: ends, kind: diagnostics, problems: [camel], curves: [GP, average, random],
+    readings: [default, replace, triples], basins: true}
+claims:
+  - {id: better, where: Sec. 1, says: the model is better than random search, check: {test: less,
+    metric: simple_regret, problems: [camel], left: [GP], right: [random]}}
+  - {id: best, where: Sec. 1, says: the model is better than the average, check: {test: less,
+    metric: simple_regret, problems: [camel], left: [GP], right: [average]}}
+  - {id: basin, where: Sec. 1, says: some runs end beside the optimum, check: {test: share,
+    metric: basin, problems: [camel], curves: [random], event: {at_least: 1}, at_least: 0.01}}
+""")
 
 
 def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(tmp_path, monkeypatch):

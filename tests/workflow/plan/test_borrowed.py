@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+import yaml
 
 from tests.workflow.checkout import linked, write
 from workflow.plan import exhibits, resolve, selection
@@ -22,54 +23,41 @@ TABLE = {
     "optimum": "best-seen",
     "init": {"design": "uniform", "n": 1},
 }
-PAPER = {
-    "paper": {"key": "mini2026"},
-    "scales": {"smoke": {"budget": 10}, "short": {"seeds": 1}, "paper": {}},
-    "seeds": 5,
-    "problems": {"small": TABLE, "large": {**TABLE, "noise": 0.1}},
-    "algorithms": {
-        "greedy": {
-            "is": "eps_greedy.EpsGreedy",
-            "epsilon": 0.1,
-            "model": "empirical-mean",
-            "bandwidth": 5,
-            "lam": 0.5,
-        },
-        "uniform": SEARCH,
-    },
-    "readings": {"bold": {"says": "it explores more", "algorithms": {"*": {"epsilon": 0.5}}}},
-    "runs": [{}, {"readings": ["bold"], "problems": ["small"], "scales": ["paper"]}],
-}
-COMPARISON = {
-    "paper": {"key": "other2026"},
-    "borrows": {"mini": {"problems": ["small", "large"], "curves": ["greedy", "greedy@bold"]}},
-    "scales": {"smoke": {"seeds": 2}, "paper": {}},
-    "seeds": 3,
-    "algorithms": {"rival": SEARCH},
-    "runs": [{}],
-    "figures": [
-        {
-            "id": "both",
-            "metric": "simple_regret",
-            "curves": ["greedy", "greedy@bold", "rival"],
-            "panels": [{"problem": "small"}],
-        }
-    ],
-    "claims": [
-        {
-            "id": "still-better",
-            "where": "mini, claim better",
-            "says": "greedy is better than its rival",
-            "check": {
-                "test": "less",
-                "metric": "simple_regret",
-                "problems": ["small"],
-                "left": ["greedy@bold"],
-                "right": ["rival"],
-            },
-        }
-    ],
-}
+PAPER = yaml.safe_load("""
+paper: {key: mini2026}
+scales: {smoke: {budget: 10}, short: {seeds: 1}, paper: {}}
+seeds: 5
+problems:
+  small: {is: tables.abalone, data: abalone, noise: 0.01, features: raw, target: raw, budget: 50,
+    room: unlimited, optimum: best-seen, init: &init {design: uniform, n: 1}}
+  large: {is: tables.abalone, data: abalone, noise: 0.1, features: raw, target: raw, budget: 50,
+    room: unlimited, optimum: best-seen, init: *init}
+algorithms:
+  greedy: {is: eps_greedy.EpsGreedy, epsilon: 0.1, model: empirical-mean, bandwidth: 5, lam: 0.5}
+  uniform: {is: random_search.RandomSearch}
+readings:
+  bold: {says: it explores more, algorithms: {'*': {epsilon: 0.5}}}
+runs:
+  - {}
+  - {readings: [bold], problems: [small], scales: [paper]}
+""")
+COMPARISON = yaml.safe_load("""
+paper: {key: other2026}
+borrows:
+  mini: {problems: [small, large], curves: [greedy, 'greedy@bold']}
+scales: {smoke: {seeds: 2}, paper: {}}
+seeds: 3
+algorithms:
+  rival: {is: random_search.RandomSearch}
+runs: [{}]
+figures:
+  - {id: both, metric: simple_regret, curves: [greedy, 'greedy@bold', rival],
+    panels: [{problem: small}]}
+claims:
+  - {id: still-better, where: 'mini, claim better', says: greedy is better than its rival,
+    check: {test: less, metric: simple_regret, problems: [small], left: ['greedy@bold'],
+    right: [rival]}}
+""")
 
 
 @pytest.fixture

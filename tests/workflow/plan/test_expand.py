@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.workflow.checkout import linked, write
 from workflow.draw import tabulate
@@ -82,46 +83,30 @@ def test_seeds_by_hand():
             parse_seeds(wrong)
 
 
-TABLE = {
-    "is": "tables.abalone",
-    "data": "abalone",
-    "noise": 0.01,
-    "features": "raw",
-    "target": "raw",
-    "budget": 50,
-}
-GREEDY = {"is": "eps_greedy.EpsGreedy", "epsilon": 0.1, "model": "empirical-mean"}
-MINI = {
-    "paper": {"key": "mini2026"},
-    "scales": {"smoke": {}, "short": {"budget": 20}, "paper": {}},
-    "seeds": 3,
-    "problems": {
-        "plain": {**TABLE, "room": "unlimited", "init": {"design": "uniform", "n": 1}},
-        "giving": {
-            "is": "nasbench.cells",
-            "data": "nasbench101",
-            "features": "per-half",
-            "scored_by": "test",
-            "spread": "pooled",
-            "budget": 50,
-            "room": 4,
-            "given": {"bandwidth": "noise", "lam": "noise_variance"},
-            "init": {"design": "uniform-distinct", "n": 9, "counted": False},
-        },
-    },
-    "algorithms": {
-        "greedy": {**GREEDY, "bandwidth": {"plain": 5}, "lam": 0.5},
-        "own": {**GREEDY, "bandwidth": {"plain": 5, "giving": 7}, "lam": {"plain": 0.5}},
-        "uniform": {"is": "random_search.RandomSearch"},
-    },
-    "readings": {"wide": {"says": "a bandwidth of 99", "algorithms": {"*": {"bandwidth": 99}}}},
-    "variants": {"narrow": {"lam": 0.25}},
-    "runs": [
-        {},
-        {"readings": ["wide"], "algorithms": ["greedy", "own"]},
-        {"variants": ["narrow"], "algorithms": ["greedy", "own"]},
-    ],
-}
+MINI = yaml.safe_load("""
+paper: {key: mini2026}
+scales: {smoke: {}, short: {budget: 20}, paper: {}}
+seeds: 3
+problems:
+  plain: {is: tables.abalone, data: abalone, noise: 0.01, features: raw, target: raw, budget: 50,
+    room: unlimited, init: {design: uniform, n: 1}}
+  giving: {is: nasbench.cells, data: nasbench101, features: per-half, scored_by: test,
+    spread: pooled, budget: 50, room: 4, given: {bandwidth: noise, lam: noise_variance},
+    init: {design: uniform-distinct, n: 9, counted: false}}
+algorithms:
+  greedy: {is: eps_greedy.EpsGreedy, epsilon: 0.1, model: empirical-mean, bandwidth: {plain: 5},
+    lam: 0.5}
+  own: {is: eps_greedy.EpsGreedy, epsilon: 0.1, model: empirical-mean, bandwidth: {plain: 5,
+    giving: 7}, lam: {plain: 0.5}}
+  uniform: {is: random_search.RandomSearch}
+readings:
+  wide: {says: a bandwidth of 99, algorithms: {'*': {bandwidth: 99}}}
+variants: {narrow: {lam: 0.25}}
+runs:
+  - {}
+  - {readings: [wide], algorithms: [greedy, own]}
+  - {variants: [narrow], algorithms: [greedy, own]}
+""")
 
 
 @pytest.fixture

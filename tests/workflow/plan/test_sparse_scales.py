@@ -17,58 +17,33 @@ from workflow.plan.expand import load
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import PlanError
 
-TABLE = {
-    "is": "tables.abalone",
-    "data": "abalone",
-    "noise": 0.01,
-    "features": "raw",
-    "target": "raw",
-    "budget": 50,
-    "room": "unlimited",
-    "init": {"design": "uniform", "n": 1},
-}
-GREEDY = {
-    "is": "eps_greedy.EpsGreedy",
-    "epsilon": 0.1,
-    "model": "empirical-mean",
-    "bandwidth": 5,
-    "lam": 0.5,
-}
-MINI = {
-    "paper": {"key": "mini2026"},
-    "scales": {
-        "smoke": {"budget": 10, "variants": ["narrow"]},
-        "short": {"budget": 20},
-        "paper": {},
-    },
-    "seeds": 3,
-    "problems": {"small": TABLE, "large": TABLE},
-    "algorithms": {
-        "greedy": GREEDY,
-        "slow": {**GREEDY, "lam": 0.1},
-        "uniform": {"is": "random_search.RandomSearch"},
-    },
-    "readings": {
-        "wide": {"says": "a bandwidth of 99", "algorithms": {"*": {"bandwidth": 99}}},
-        "noisy": {"says": "a noise of 1", "problems": {"*": {"noise": 1}}},
-        "both": {
-            "says": "two changes",
-            "problems": {"large": {"noise": 2}},
-            "algorithms": {"slow": {"lam": 0.2}},
-        },
-    },
-    "variants": {"narrow": {"lam": 0.25}, "usual": {"lam": 0.5}},
-    "runs": [
-        {"algorithms": ["uniform"], "problems": ["small"]},
-        {"algorithms": ["greedy"]},
-        {"algorithms": ["slow", "uniform"], "scales": ["paper"]},
-        {"algorithms": ["slow"], "problems": ["small"], "scales": ["smoke"]},
-        {"readings": ["wide", "noisy", "both"], "scales": ["paper"]},
-        {"readings": ["wide"], "algorithms": ["greedy"], "problems": ["small"]},
-        {"variants": "all", "algorithms": ["greedy"], "scales": ["smoke", "paper"]},
-        {"variants": ["narrow"], "algorithms": ["greedy"], "problems": ["small"]},
-    ],
-}
+MINI = yaml.safe_load("""
+paper: {key: mini2026}
+scales: {smoke: {budget: 10, variants: [narrow]}, short: {budget: 20}, paper: {}}
+seeds: 3
+problems:
+  small: &small {is: tables.abalone, data: abalone, noise: 0.01, features: raw, target: raw,
+    budget: 50, room: unlimited, init: {design: uniform, n: 1}}
+  large: *small
+algorithms:
+  greedy: {is: eps_greedy.EpsGreedy, epsilon: 0.1, model: empirical-mean, bandwidth: 5, lam: 0.5}
+  slow: {is: eps_greedy.EpsGreedy, epsilon: 0.1, model: empirical-mean, bandwidth: 5, lam: 0.1}
+  uniform: {is: random_search.RandomSearch}
+readings:
+  wide: {says: a bandwidth of 99, algorithms: {'*': {bandwidth: 99}}}
+  noisy: {says: a noise of 1, problems: {'*': {noise: 1}}}
+  both: {says: two changes, problems: {large: {noise: 2}}, algorithms: {slow: {lam: 0.2}}}
+variants: {narrow: {lam: 0.25}, usual: {lam: 0.5}}
+runs:
+  - {algorithms: [uniform], problems: [small]}
+  - {algorithms: [greedy]}
+  - {algorithms: [slow, uniform], scales: [paper]}
+  - {algorithms: [slow], problems: [small], scales: [smoke]}
+  - {readings: [wide, noisy, both], scales: [paper]}
+  - {readings: [wide], algorithms: [greedy], problems: [small]}
+  - {variants: all, algorithms: [greedy], scales: [smoke, paper]}
+  - {variants: [narrow], algorithms: [greedy], problems: [small]}
+""")
 
 
 @pytest.fixture
