@@ -14,6 +14,7 @@ TWO = Line("boxes", "a/b/D", "e" * 12, "numpy 2 torch 2", "2" * 64)
 KNOWN = {ONE.run: ONE, TWO.run: TWO}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     one_path._chosen()[1] != one_path.LEVEL, reason="this processor computes with its own kernels"
 )

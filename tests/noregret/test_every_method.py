@@ -181,7 +181,7 @@ def assert_apart(name, asked):
         assert apart.min() > 1e-3
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each(NAMES)
 def test_three_asks_in_a_row_differ_and_a_saved_optimizer_goes_on_where_it_was(name, tmp_path):
     optimizer = begun(name)
     for steps in (0, 6):

@@ -406,6 +406,7 @@ def copy(tmp_path_factory):
     return copy
 
 
+@pytest.mark.slow
 def test_real_changes_of_code_are_carried_or_labelled(copy):
     path = copy / "figures/reference/records/smoke/mini/abalone/uniform.parquet"
     source = copy / "algorithms" / "random_search.py"

@@ -119,6 +119,7 @@ def knowing(published):
     return done
 
 
+@pytest.mark.slow
 def test_the_method_alone_is_run_drawn_and_judged_beside_what_is_published(published, knowing):
     store = {path.name for path in (published / "results" / "store").iterdir()}
     made = {path.split("/")[-2] for path in contents(published / "results") if "parquet" in path}
@@ -134,12 +135,14 @@ def test_the_method_alone_is_run_drawn_and_judged_beside_what_is_published(publi
     assert [claim["seeds"] for claim in ledger["claims"]] == [5, 5, 0] * 2
 
 
+@pytest.mark.slow
 def test_the_second_call_runs_nothing_and_says_the_same(published, knowing):
     before = contents(published / "results")
     again = compared(published, "knows", "mini/regret")
     assert again.stdout in knowing.stdout and contents(published / "results") == before
 
 
+@pytest.mark.slow
 def test_what_is_finished_is_kept_if_some_seeds_fail(published):
     store = published / "results" / "store"
     before = len(list(store.rglob("*.parquet")))
@@ -151,6 +154,7 @@ def test_what_is_finished_is_kept_if_some_seeds_fail(published):
     assert (published / "figures/paper/frail_at_mini_regret/regret.png").exists()
 
 
+@pytest.mark.slow
 def test_a_method_that_fails_is_told_in_a_sentence(published):
     (published / "algorithms" / "fails.py").write_text(FAILS.format(often=0))
     done = compared(published, "fails", "mini/basins")

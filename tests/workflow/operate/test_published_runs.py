@@ -17,6 +17,7 @@ from workflow.measure.store import Store
 from workflow.operate import publish
 from workflow.plan.expand import load
 
+pytestmark = pytest.mark.slow  # records of every kind that were made up: measure/test_condense.py
 RUNS = [  # by what is special about each
     ("bbkb", "abalone", "Global-BBKB"),  # arms, in batches
     ("bbkb", "nas", "Reg-evolution-async"),  # workers that do not wait, seconds of evaluations

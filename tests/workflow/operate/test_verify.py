@@ -86,6 +86,7 @@ def state(copy):
     }
 
 
+@pytest.mark.slow
 def test_cells_designs_and_studies_are_made_again_and_nothing_is_written(copy):
     before = state(copy)
     found = checkout.run(copy, "workflow.verify", "--minutes", "9")
@@ -96,6 +97,7 @@ def test_cells_designs_and_studies_are_made_again_and_nothing_is_written(copy):
     assert state(copy) == before
 
 
+@pytest.mark.slow
 def test_a_changed_a_damaged_and_a_stale_record_are_told_apart(copy):
     place = copy / "results" / "smoke" / "mini"
     changed = place / "abalone" / "uniform" / "0.parquet"
@@ -113,6 +115,7 @@ def test_a_changed_a_damaged_and_a_stale_record_are_told_apart(copy):
     assert found.stdout.endswith("\n1 of 2 records agree bit for bit; 1 differs; 1 damaged\n")
 
 
+@pytest.mark.slow
 def test_published_records_are_made_again_where_results_has_none(copy):
     """One of them was changed before it was published, in a column that is kept; one in one that
     is not.

@@ -294,6 +294,7 @@ print(json.dumps({
 """
 
 
+@pytest.mark.slow
 def test_a_new_kind_is_one_class(tmp_path):
     copied = checkout.make(tmp_path)
     line = "notes:\n  - {id: small, problem: abalone, says: it is small}\n"
