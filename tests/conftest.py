@@ -14,7 +14,7 @@ import scipy.linalg
 from sklearn.gaussian_process.kernels import RBF
 
 from algorithms.api import Arms, Box, Observation
-from tests.settings import CASES
+from tests.settings import CASES, marked
 
 # Why a test may be skipped even where NOREGRET_TESTS=whole has every other skip fail: what no
 # package brings. A part of the reason that pytest prints.
@@ -78,7 +78,7 @@ def pytest_generate_tests(metafunc):
         ("arms_case", [case for case in CASES if not case.box]),
     ):
         if argument in metafunc.fixturenames:
-            metafunc.parametrize(argument, chosen, ids=str)
+            metafunc.parametrize(argument, marked(chosen), ids=str)
 
 
 @pytest.fixture

@@ -5,6 +5,7 @@ from functools import partial
 from math import inf
 
 import numpy as np
+import pytest
 
 import algorithms
 from algorithms.api import Arms
@@ -476,6 +477,14 @@ CASES = [
         **CONSTRAINED,
     ),
 ]
+
+DEAR = ("BoTorchLogEI-default", "OptunaSampler-gp", "SAASBO-official")  # an ask takes seconds
+
+
+def marked(cases):
+    """The same for `parametrize`, in which the dear ones are slow."""
+    slow = pytest.mark.slow
+    return [pytest.param(one, marks=slow if str(one) in DEAR else ()) for one in cases]
 
 
 def case(name):

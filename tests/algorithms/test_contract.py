@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 import algorithms
 from algorithms.api import Arms, Box, Observation, Optimizer
 from tests import settings
-from tests.settings import CASES
+from tests.settings import CASES, marked
 
 FOLDER = Path(algorithms.__file__).parent
 
@@ -229,7 +229,7 @@ def test_it_takes_an_initial_design_in_one_tell_and_a_prefix_of_what_it_asked_fo
     assert sound(optimizer, play(optimizer, f, steps=2, room=4))
 
 
-@pytest.mark.parametrize("one", [case for case in CASES if case.constrained], ids=str)
+@pytest.mark.parametrize("one", marked(case for case in CASES if case.constrained), ids=str)
 def test_it_takes_constraints(one, smooth):
     """That are met nowhere, somewhere and everywhere."""
     domain, _ = on(one, smooth)

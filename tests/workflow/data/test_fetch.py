@@ -684,8 +684,6 @@ def test_what_cannot_be_read_is_not_admitted_on_demand(root, mirror, monkeypatch
             {"format": None, "calibration": None},
             "expected the fields rows, separator, columns, target, content_sha256, got none",
         ),
-        ({"licence": None}, "toy: licence: Field required: correct the entry"),
-        ({"colour": "blue"}, "toy: colour: Extra inputs are not permitted: correct the entry"),
     ],
 )
 def test_an_entry_that_lacks_something_is_named(root, tiny, changes, reason):

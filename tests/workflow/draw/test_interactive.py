@@ -3,7 +3,6 @@ lacks.
 """
 
 import json
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -92,13 +91,6 @@ def test_levels_and_dashes_are_told_apart():
     dashes = [tuple(each["dash"]) for each in panel["lines"]]
     assert dashes[0] == ()
     assert dashes[1] == tuple(interactive.DOTTED)
-
-
-def test_every_pattern_of_a_look_has_a_dash():
-    for name in ["GP-BUCB", "Async-TS", "GP-UCB", "uniform", "DuMBO"]:
-        assert all(
-            length > 0 for length in interactive._dash(SimpleNamespace(look=look(name), fitted=""))
-        )
 
 
 def test_numbers_that_a_paper_prints_stay_with_their_panel():

@@ -182,31 +182,21 @@ def test_what_is_given_is_part_of_the_digest(mini):
     assert other.cell("giving", "own").digest != first
 
 
-def test_a_cut_of_a_study_reaches_one_field_and_keeps_the_others(mini):
-    def study(entry):
-        entry["studies"] = [
-            {
-                "id": "s",
-                "is": "batching.run",
-                "problem": "plain",
-                "where": "here",
-                "says": "so",
-                "parameters": {
-                    "T": 9,
-                    "settings": [[1, 2]],
-                    "bandwidth": 1,
-                    "confidence": {"xi": 1, "norm": 2, "delta": 0.1, "beta": "theorem"},
-                    "exact": "distinct-arms",
-                    "C": 2,
-                    "rule": "global",
-                    "inclusion": "per-pull",
-                    "parallelism": 0,
-                },
-                "cuts": {"paper": {"confidence": {"norm": 5}}},
-            }
-        ]
+STUDY = """
+id: s
+is: batching.run
+problem: plain
+where: here
+says: so
+parameters: {T: 9, settings: [[1, 2]], bandwidth: 1, exact: distinct-arms, C: 2, rule: global,
+  confidence: {xi: 1, norm: 2, delta: 0.1, beta: theorem}, inclusion: per-pull, parallelism: 0}
+cuts: {paper: {confidence: {norm: 5}}}
+"""
 
-    found = mini(study).studies["s"].parameters["confidence"]
+
+def test_a_cut_of_a_study_reaches_one_field_and_keeps_the_others(mini):
+    plan = mini(lambda entry: entry.update(studies=[yaml.safe_load(STUDY)]))
+    found = plan.studies["s"].parameters["confidence"]
     assert found == {"xi": 1, "norm": 5, "delta": 0.1, "beta": "theorem"}
 
 

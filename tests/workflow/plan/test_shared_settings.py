@@ -5,6 +5,7 @@ else.
 import copy
 
 import pytest
+import yaml
 
 from tests.settings import GAMMA, TURBO
 from tests.workflow.checkout import linked, write
@@ -173,38 +174,21 @@ def test_a_variant_wins_over_a_reading_and_is_run_once(toy):
     assert place(plan, "plain", "sample+raw", reading="one") is plan.cell("plain", "sample+raw")
 
 
+SHOWN = """
+figures:
+  - {id: fig, metric: simple_regret, reading: one, curves: [sample, population, process],
+    panels: [{problem: plain}]}
+tables:
+  - {id: table, kind: diagnostics, problems: [plain], curves: [sample, population, process],
+    readings: [default, one]}
+claims:
+  - {id: a, where: here, says: a claim of some words, check: {test: less, metric: simple_regret,
+    problems: [plain], left: [process], right: [population, uniform]}}
+"""
+
+
 def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_the_others(toy):
-    check = {
-        "test": "less",
-        "metric": "simple_regret",
-        "problems": ["plain"],
-        "left": ["process"],
-        "right": ["population", "uniform"],
-    }
-    curves = ["sample", "population", "process"]
-    plan = toy(
-        changes(
-            figures=[
-                {
-                    "id": "fig",
-                    "metric": "simple_regret",
-                    "reading": "one",
-                    "curves": curves,
-                    "panels": [{"problem": "plain"}],
-                }
-            ],
-            tables=[
-                {
-                    "id": "table",
-                    "kind": "diagnostics",
-                    "problems": ["plain"],
-                    "curves": curves,
-                    "readings": ["default", "one"],
-                }
-            ],
-            claims=[{"id": "a", "where": "here", "says": "a claim of some words", "check": check}],
-        )
-    )
+    plan = toy(changes(**yaml.safe_load(SHOWN)))
     assert [cell.curve for cell in figure_runs(plan, "fig")] == [
         "sample@one",
         "population",

@@ -385,7 +385,6 @@ def test_a_wrong_command_line_is_a_sentence(capsys):
     ("error", "sentence"),
     [
         (ImportError("pip install it"), "pip install it"),
-        (ChildProcessError("build it anew"), "build it anew"),
         (
             MemoryError(),
             "MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine",
@@ -400,11 +399,8 @@ def test_a_wrong_command_line_is_a_sentence(capsys):
         ),
         (OSError(errno.EROFS, "Read-only file system"), "work in another folder"),
         (PermissionError(errno.EACCES, "Permission denied"), "change its mode"),
-        (TimeoutError("no answer"), "TimeoutError: no answer: correct its"),
         (ArithmeticError("got nan: look at its data"), "got nan: look at its data"),
-        (StopIteration("odd"), "StopIteration: odd: correct its"),
         (SystemExit(0), "SystemExit: 0: correct its"),
-        (KeyboardInterrupt(), "KeyboardInterrupt: KeyboardInterrupt: correct its"),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, BaseException) else "",
 )

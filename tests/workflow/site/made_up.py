@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import yaml
 
 from tests.workflow.synthetic import Toy
 from workflow.draw import plots
@@ -34,70 +35,28 @@ PROVENANCE = {
     "machine": "Linux, two cores",
     "commit": "c0ffee",
 }
-FIGURES = [
-    {
-        "id": "fig4",
-        "title": "Regret",
-        "metric": "simple_regret",
-        "yscale": "log",
-        "curves": list(CURVES),
-        "panels": [
-            {"problem": "powell", "title": "Powell, $d = 24$"},
-            {"problem": "rastrigin", "title": "Rastrigin", "yscale": "linear"},
-        ],
-    },
-    {
-        "id": "fig1c",
-        "title": "Rover",
-        "metric": "simple_regret",
-        "band": "se",
-        "curves": list(CURVES),
-        "panels": [{"problem": "rover", "lines": {"staying put": 0.5}}],
-    },
-    {
-        "id": "recovery",
-        "title": "Recovery",
-        "study": "recovery-powell",
-        "x": "t",
-        "y": ["recall", "kappa"],
-        "xscale": "log",
-        "panels": [{"title": "own queries"}],
-    },
-]
-LESS = {
-    "test": "less",
-    "metric": "simple_regret",
-    "problems": ["powell"],
-    "left": ["DuMBO"],
-    "right": ["random-search"],
-}
-CLAIMS = [
-    {
-        "id": "add-dumbo-below-dumbo",
-        "where": "Fig. 4(a)",
-        "says": "DuMBO is *better* than `random-search`",
-        "check": LESS,
-    },
-    {
-        "id": "dumbo-second-on-camel",
-        "where": "Fig. 4(a)",
-        "says": "the other way round",
-        "check": {**LESS, "left": ["random-search"], "right": ["DuMBO", "TuRBO"]},
-    },
-    {
-        "id": "lines-and-subspaces-degrade",
-        "where": "Fig. 4(b)",
-        "says": "on substituted data",
-        "check": {**LESS, "problems": ["rastrigin"]},
-    },
-    {
-        "id": "restricted-fail-on-rover",
-        "where": "Fig. 1(c)",
-        "says": "better on the rover",
-        "note": "a small difference",
-        "check": {**LESS, "problems": ["rover"], "right": ["TuRBO"]},
-    },
-]
+SHOWN = yaml.safe_load("""
+figures:
+  - {id: fig4, title: Regret, metric: simple_regret, yscale: log, curves: [DuMBO, TuRBO,
+    random-search], panels: [{problem: powell, title: 'Powell, $d = 24$'}, {problem: rastrigin,
+    title: Rastrigin, yscale: linear}]}
+  - {id: fig1c, title: Rover, metric: simple_regret, band: se, curves: [DuMBO, TuRBO,
+    random-search], panels: [{problem: rover, lines: {staying put: 0.5}}]}
+  - {id: recovery, title: Recovery, study: recovery-powell, x: t, y: [recall, kappa], xscale: log,
+    panels: [{title: own queries}]}
+claims:
+  - {id: add-dumbo-below-dumbo, where: Fig. 4(a), says: 'DuMBO is *better* than `random-search`',
+    check: {test: less, metric: simple_regret, problems: [powell], left: [DuMBO],
+    right: [random-search]}}
+  - {id: dumbo-second-on-camel, where: Fig. 4(a), says: the other way round, check: {test: less,
+    metric: simple_regret, problems: [powell], left: [random-search], right: [DuMBO, TuRBO]}}
+  - {id: lines-and-subspaces-degrade, where: Fig. 4(b), says: on substituted data,
+    check: {test: less, metric: simple_regret, problems: [rastrigin], left: [DuMBO],
+    right: [random-search]}}
+  - {id: restricted-fail-on-rover, where: Fig. 1(c), says: better on the rover,
+    note: a small difference, check: {test: less, metric: simple_regret, problems: [rover],
+    left: [DuMBO], right: [TuRBO]}}
+""")
 TABLE = pd.DataFrame(
     {
         "problem": [
@@ -161,9 +120,9 @@ def report(root: Path) -> Path:
     study, and pictures (`MORE`).
     """
     toy = _records(root)
-    toy.entry |= {"figures": FIGURES, "claims": CLAIMS}
+    toy.entry |= SHOWN
     folder = root / "figures" / "dumbo"
-    for figure in FIGURES:
+    for figure in SHOWN["figures"]:
         plots.draw(toy.paper, toy.store(), figure["id"], folder)
     for name in MORE:
         shutil.copy(folder / "fig4.png", folder / f"{name}.png")
