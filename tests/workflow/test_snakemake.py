@@ -234,14 +234,14 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
 
 
 def test_nothing_inside_snakemake_is_set_and_little_is_read():
-    """Of Snakemake's own object `workflow` the rules know the number of cores, and what is
-    forced.
+    """Of Snakemake's own object `workflow` the rules know the number of cores, what is forced, and
+    whether anything is run.
     """
     paths = [checkout.ROOT / "Snakefile", *(checkout.ROOT / "workflow" / "rules").glob("*.smk")]
     code = re.sub(r"#.*|\"[^\"\n]*\"", "", "\n".join(path.read_text() for path in paths))
     imported = r"^ *(?:from|import) workflow[\w.]*"
     used = re.findall(r"\bworkflow\.(\w+)", re.sub(imported, "", code, flags=re.MULTILINE))
-    assert set(used) == {"cores", "dag_settings"}
+    assert set(used) == {"cores", "dag_settings", "dryrun"}
     assert not re.search(r"\bworkflow\.[\w.]+ *=[^=]", code)
 
 

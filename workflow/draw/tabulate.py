@@ -15,17 +15,11 @@ from workflow.draw.panels import BANDS
 from workflow.judge import render
 from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
-from workflow.measure.store import NotRun, Run, Store, study_table
+from workflow.measure.store import NotRun, Store, study_table
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
-from workflow.plan.selection import (
-    companions,
-    panels_left,
-    places,
-    published_cells,
-    table_cells,
-)
+from workflow.plan.selection import line_of, panels_left, places, table_cells, table_runs
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 from workflow.trace.record import BadRecord
@@ -39,7 +33,7 @@ LEGEND = (
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     """Write one table as CSV and Markdown; returns their paths. Raises PlanError, BadRecord."""
-    runs = runs_of(paper, name)
+    runs = table_runs(paper, name)
     store.check(runs)
     table = build(paper, store, name)
     text = as_markdown(paper, name, table, store.of_other_code(runs))
@@ -71,32 +65,8 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     return pd.DataFrame([row for row in rows if row])
 
 
-def runs_of(paper: Paper, name: str) -> list[Run]:
-    """Every run whose records a table reads."""
-    entry = entry_of(paper, name)
-    if entry["kind"] in ("parameters", "settings"):
-        return []
-    if entry["kind"] in ("study", "growth"):
-        return [paper.study(entry["study"])]
-    if entry["kind"] == "published":
-        return list(published_cells(paper))
-    cells = table_cells(paper, entry)
-    bases = (
-        [paper.cell(cell.problem_name, entry["relative_to"]) for cell in cells]
-        if "relative_to" in entry
-        else []
-    )
-    return [companion for cell in [*cells, *bases] for companion in companions(paper, cell)]
-
-
 def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
-    entries = {entry["id"]: entry for entry in paper.entry.get("tables", [])}
-    if name not in entries:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown table {name!r}; known:"
-            f" {', '.join(entries) or 'none'}"
-        )
-    return entries[name]
+    return line_of(paper, "tables", "table", name)
 
 
 def _cell(cell: Any) -> str:

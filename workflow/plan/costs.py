@@ -10,13 +10,12 @@ nobody needs them to be exact: a job that reaches a limit is tried again with a 
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from workflow import ROOT
-from workflow.trace.cells import STUDIES, Cell, Study
+from workflow.trace.cells import STUDIES, Cell, Study, algorithm_of
 
 TABLE = "papers/measured.csv"
 TOGETHER_SECONDS = 300  # all seeds of a curve share a process up to about this long
@@ -49,19 +48,10 @@ class Measured(NamedTuple):
     most: float  # the largest of them
     mib: float  # the largest of them
 
-    @property
-    def algorithm(self) -> str:
-        return algorithm_of(self.curve)
-
-    def cost(self, evaluations: int, *, measured: bool = False) -> Cost:
+    def cost(self, evaluations: float, *, measured: bool = False) -> Cost:
         """The same for so many evaluations, in proportion."""
         share = evaluations / self.evaluations
         return Cost(self.seconds * share, self.most * share, self.mib, measured)
-
-
-def algorithm_of(curve: str) -> str:
-    """The algorithm of `algorithm[@reading][+variant]`."""
-    return curve.partition("@")[0].partition("+")[0]
 
 
 @cache
@@ -71,25 +61,17 @@ def table() -> tuple[Measured, ...]:
     if not path.exists():
         return ()
     with path.open(encoding="utf-8", newline="") as lines:
-        return tuple(
-            Measured(
-                line["paper"],
-                line["problem"],
-                line["curve"],
-                int(line["evaluations"]),
-                float(line["seconds"]),
-                float(line["most"]),
-                float(line["mib"]),
-            )
-            for line in csv.DictReader(lines)
-        )
+        rows = list(csv.reader(lines))[1:]
+    return tuple(
+        Measured(paper, problem, curve, int(evaluations), float(seconds), float(most), float(mib))
+        for paper, problem, curve, evaluations, seconds, most, mib in rows
+    )
 
 
 def of(part: Cell | Study) -> Cost:
     """The cost of one seed of a cell or a study."""
-    if isinstance(part, Study):
-        return estimate_study(part.paper, part.id, is_cut=part.is_cut)
-    return estimate(part.paper, part.problem_name, part.curve, part.budget)
+    cut = STUDY_SHARE if isinstance(part, Study) and part.is_cut else 1.0
+    return estimate(part.paper, *part.place, part.budget if isinstance(part, Cell) else cut)
 
 
 def seconds(part: Cell | Study) -> float:
@@ -108,36 +90,25 @@ def memory_mb(part: Cell | Study) -> int:
 
 
 @cache
-def estimate(paper: str, problem: str, curve: str, evaluations: int) -> Cost:
-    """The cost of one seed of a curve on `problem[@reading]`: as was measured of it, else as of the
-    dearest curve that resembles it.
+def estimate(paper: str, problem: str, curve: str, evaluations: float) -> Cost:
+    """The cost of one seed of a curve on `problem[@reading]`, or of a study: as was measured of it,
+    else as of the dearest that resembles it.
 
     Curves of the algorithm on the same problem resemble it most, then those of the algorithm on any
-    problem of any paper.
+    problem of any paper. A study resembles those of its paper.
     """
-    base = problem.partition("@")[0]
     here = [line for line in table() if line.paper == paper]
     for line in here:
         if (line.problem, line.curve) == (problem, curve):
             return line.cost(evaluations, measured=evaluations <= line.evaluations)
-    algorithm = algorithm_of(curve)
-    alike = [line for line in table() if line.algorithm == algorithm and line.problem != STUDIES]
-    nearest = [
-        line for line in alike if line.paper == paper and line.problem.partition("@")[0] == base
-    ]
-    return _dearest(line.cost(evaluations) for line in nearest or alike)
-
-
-def estimate_study(paper: str, study: str, *, is_cut: bool = False) -> Cost:
-    """The cost of one seed of a study: its own, else that of the dearest of its paper."""
-    share = STUDY_SHARE if is_cut else 1.0
-    known = [line for line in table() if (line.paper, line.problem) == (paper, STUDIES)]
-    mine = [line for line in known if line.curve == study]
-    found = _dearest(line.cost(1, measured=bool(mine)) for line in mine or known)
-    return Cost(found.seconds * share, found.most * share, found.mib, found.measured)
-
-
-def _dearest(costs: Iterator[Cost]) -> Cost:
+    base, algorithm = problem.partition("@")[0], algorithm_of(curve)
+    alike = [line for line in here if line.problem.partition("@")[0] == base]
+    if problem != STUDIES:
+        every = [line for line in table() if line.problem != STUDIES]
+        alike = [line for line in alike if algorithm_of(line.curve) == algorithm] or [
+            line for line in every if algorithm_of(line.curve) == algorithm
+        ]
+    costs = (line.cost(evaluations) for line in alike)
     return max(costs, key=lambda cost: cost.most, default=UNKNOWN)
 
 

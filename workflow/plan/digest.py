@@ -20,6 +20,7 @@ from pathlib import Path
 from workflow import ROOT
 
 PACKAGES = ("algorithms", "problems", "workflow")
+BODIES = ("body", "orelse", "finalbody", "handlers", "cases")  # where statements stand
 
 
 def digest(modules: Collection[str], parameters: Mapping[str, object], *, root: Path = ROOT) -> str:
@@ -123,7 +124,10 @@ class _Imports(ast.NodeTransformer):
             and ast.get_docstring(node, clean=False) is not None
         ):
             node.body = node.body[1:]
-        return super().generic_visit(node)
+        for name in BODIES:
+            if isinstance(inside := getattr(node, name, None), list):
+                setattr(node, name, [kept for one in inside if (kept := self.visit(one))])
+        return node
 
 
 @cache

@@ -1,16 +1,16 @@
 """The registry of exhibits: what a report shows beside its verdicts. Today these are figures,
 ranks, pictures and tables.
 
-One class says everything about a kind: where it stands in the YAML, the model of a line, which runs
+One entry says everything about a kind: where it stands in the YAML, the model of a line, which runs
 it reads, what a scale leaves of it, which files it makes, which program draws it, and how the site
-shows it. A new kind is a class here, marked `@exhibit`.
+shows it. A new kind is an entry here.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Self
 
 from annotated_types import Gt, Lt, MaxLen, MinLen
 from pydantic import Discriminator, model_validator
@@ -58,37 +58,35 @@ LEDGER = (
 IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
 
-class Exhibit(ABC):
+@dataclass(frozen=True)
+class Exhibit:
     """A kind of thing that a report shows."""
 
-    section: ClassVar[str]  # of the YAML
-    one: ClassVar[str]  # a line of it, for people; the wildcard of its rule
-    line: ClassVar[Any]  # the type of a line
-    example: ClassVar[Line]  # of a line, for the reference page
-    program: ClassVar[str]  # the module of workflow/ that draws it
-    shown: ClassVar[Mapping[str, str]]  # how the site shows it: the ending of the file. First: all
-    is_optional: ClassVar[bool] = False  # whether a report may lack it where nothing was run
+    section: str  # of the YAML
+    one: str  # a line of it, for people; the wildcard of its rule
+    says: str  # what it is, on the reference page
+    line: Any  # the type of a line
+    example: Line  # of a line, for the reference page
+    program: str  # the module of workflow/ that draws it
+    ends: tuple[str, ...]  # of the files that its program makes
+    shown: Mapping[str, str]  # how the site shows it: the ending of the file. First: all
+    left: Callable[[Paper, Line], Sequence[object]]  # of a line at a scale; may raise PlanError
+    runs: Callable[[Paper, str], Runs]  # made before a line is drawn; may raise PlanError
+    is_optional: bool = False  # whether a report may lack it where nothing was run
+    reads_all: bool = False  # whether the whole YAML decides what is drawn, not a line alone
 
-    @abstractmethod
-    def left(self, paper: Paper, line: Line) -> Sequence[object]:
-        """What a scale leaves of a line; empty where it leaves nothing. May raise PlanError."""
-
-    @abstractmethod
-    def runs(self, paper: Paper, name: str) -> Runs:
-        """Every run that has to be made before it is drawn. Raises PlanError."""
-
-    @abstractmethod
     def endings(self, line: Line) -> tuple[str, ...]:
-        """Of the files that its program makes."""
+        """Of the files that its program makes of a line: a GIF of what moves."""
+        return tuple(end for end in self.ends if end != "gif" or line.get("moves"))
 
     def modules(self, line: Line) -> list[str]:
-        """The modules that decide what is drawn."""
-        del line  # all lines are drawn by one program
-        return [f"workflow.{self.program}"]
+        """The modules that decide what is drawn: the program, and a drawer that a line names."""
+        drawer = [f"draw.drawers.{line['is'].partition('.')[0]}"] if "is" in line else []
+        return [f"workflow.{module}" for module in (self.program, *drawer)]
 
     def parameters(self, paper: Paper, name: str) -> Line:
         """What of the YAML decides what is drawn."""
-        return {"entry": self.find(paper, name)}
+        return {"entry": paper.entry if self.reads_all else self.find(paper, name)}
 
     def files(self, line: Line) -> list[str]:
         """The names of the files that its program makes."""
@@ -97,12 +95,6 @@ class Exhibit(ABC):
     def find(self, paper: Paper, name: str) -> Line:
         """The line of a name. Raises PlanError naming what is known."""
         return selection.line_of(paper, self.section, self.one, name)
-
-
-def exhibit(kind: type[Exhibit]) -> type[Exhibit]:
-    """Enter a kind into the registry."""
-    REGISTRY[kind.section] = kind()
-    return kind
 
 
 def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:
@@ -525,152 +517,110 @@ AnyTable = Annotated[
 # The kinds
 
 
-@exhibit
-class Figure(Exhibit):
-    """Panels with curves, dots or columns of studies."""
-
-    section, one, line, program = "figures", "figure", FigureLine, "draw.plots"
-    shown: ClassVar = {IMAGE: "png", INTERACTIVE: "json"}
-    example: ClassVar = {
-        "id": "fig1",
-        "metric": "cumulative_regret",
-        "curves": ["BKB", "uniform"],
-        "panels": [{"problem": "abalone"}],
-    }
-
-    def left(self, paper: Paper, line: Line) -> Sequence[object]:
-        """The panels of which some curves run."""
-        return selection.panels_left(paper, line)
-
-    def runs(self, paper: Paper, name: str) -> Runs:
-        """All that its panels draw, divide by or measure from."""
-        return selection.figure_runs(paper, name)
-
-    def endings(self, line: Line) -> tuple[str, ...]:
-        """For print, for the page, as numbers, and as data of the page."""
-        del line
-        return ("pdf", "png", "csv", "json")
+def enter(kind: Exhibit) -> None:
+    """Enter a kind into the registry."""
+    REGISTRY[kind.section] = kind
 
 
-@exhibit
-class Ranks(Exhibit):
-    """Mean ranks over problems."""
-
-    section, one, line, program = "ranks", "ranks", RanksLine, "draw.ranks"
-    shown: ClassVar = {IMAGE: "png"}
-    example: ClassVar = {
-        "id": "ranks",
-        "title": "Ranks over all problems",
-        "problems": ["abalone", "cadata"],
-        "curves": ["BKB", "uniform"],
-        "metric": "simple_regret",
-    }
-    is_optional = True
-
-    def left(self, paper: Paper, line: Line) -> Sequence[object]:
-        """The problems on which all remaining curves run."""
-        return selection.ranked(paper, line)
-
-    def runs(self, paper: Paper, name: str) -> Runs:
-        """All that are compared."""
-        return selection.rank_runs(paper, name)
-
-    def endings(self, line: Line) -> tuple[str, ...]:
-        """For print, for the page, and as numbers."""
-        del line
-        return ("pdf", "png", "csv")
-
-
-@exhibit
-class Profile(Exhibit):
-    """The share of targets that algorithms reach, over several problems."""
-
-    section, one, line, program = "profiles", "profile", ProfilesLine, "draw.profiles"
-    shown: ClassVar = {IMAGE: "png", INTERACTIVE: "json"}
-    example: ClassVar = {
-        "id": "profiles",
-        "title": "Targets reached on all functions",
-        "curves": ["BKB", "uniform"],
-        "targets": [0.3, 0.1, 0.03],
-        "over": "evaluations",
-        "panels": [{"problems": ["abalone", "cadata"]}],
-    }
-    is_optional = True
-
-    def left(self, paper: Paper, line: Line) -> Sequence[object]:
-        """The panels of which all curves run on some problem."""
-        return selection.profile_panels(paper, line)
-
-    def runs(self, paper: Paper, name: str) -> Runs:
-        """All that are compared."""
-        return selection.profile_runs(paper, name)
-
-    def endings(self, line: Line) -> tuple[str, ...]:
-        """For print, for the page, as numbers, and as data of the page."""
-        del line
-        return ("pdf", "png", "csv", "json")
-
-
-@exhibit
-class Picture(Exhibit):
-    """The best design found, drawn by a function of its own."""
-
-    section, one, line, program = "pictures", "picture", PictureLine, "draw.picture"
-    shown: ClassVar = {IMAGE: "png", MOVING: "gif"}
-    example: ClassVar = {
-        "id": "best-truss",
-        "is": "frames.truss",
-        "problem": "truss",
-        "curves": ["LCBO", "SCBO"],
-    }
-    is_optional = True
-
-    def left(self, paper: Paper, line: Line) -> Sequence[object]:
-        """The cells that are compared."""
-        return selection.pictured(paper, line)
-
-    def runs(self, paper: Paper, name: str) -> Runs:
-        """The cells that are compared."""
-        return selection.picture_cells(paper, name)
-
-    def endings(self, line: Line) -> tuple[str, ...]:
-        """A still, and an animation if it moves."""
-        return ("png", "gif") if line.get("moves") else ("png",)
-
-    def modules(self, line: Line) -> list[str]:
-        """The program, and the drawer that the line names."""
-        drawer = line["is"].partition(".")[0]
-        return [*super().modules(line), f"workflow.draw.drawers.{drawer}"]
-
-
-@exhibit
-class Table(Exhibit):
-    """Rows of numbers."""
-
-    section, one, line, program = "tables", "table", AnyTable, "draw.tabulate"
-    shown: ClassVar = {SHEET: "md"}
-    example: ClassVar = {
-        "id": "ends",
-        "kind": "feasible",
-        "problems": ["truss"],
-        "curves": ["LCBO", "SCBO"],
-    }
-
-    def left(self, paper: Paper, line: Line) -> Sequence[object]:
-        """Its cells, or something that no scale leaves out."""
-        return selection.tabulated(paper, line)
-
-    def runs(self, paper: Paper, name: str) -> Runs:
-        """All of the paper: some rows look at runs that no row names."""
-        del name
-        return paper.parts
-
-    def endings(self, line: Line) -> tuple[str, ...]:
-        """As numbers, and for people."""
-        del line
-        return ("csv", "md")
-
-    def parameters(self, paper: Paper, name: str) -> Line:
-        """The whole YAML: tables show published parameters, too."""
-        del name
-        return {"entry": paper.entry}
+enter(
+    Exhibit(
+        section="figures",
+        one="figure",
+        says="panels with curves, dots or columns of studies",
+        line=FigureLine,
+        example={
+            "id": "fig1",
+            "metric": "cumulative_regret",
+            "curves": ["BKB", "uniform"],
+            "panels": [{"problem": "abalone"}],
+        },
+        program="draw.plots",
+        ends=("pdf", "png", "csv", "json"),
+        shown={IMAGE: "png", INTERACTIVE: "json"},
+        left=selection.panels_left,
+        runs=selection.figure_runs,
+    )
+)
+enter(
+    Exhibit(
+        section="ranks",
+        one="ranks",
+        says="mean ranks over problems",
+        line=RanksLine,
+        example={
+            "id": "ranks",
+            "title": "Ranks over all problems",
+            "problems": ["abalone", "cadata"],
+            "curves": ["BKB", "uniform"],
+            "metric": "simple_regret",
+        },
+        program="draw.ranks",
+        ends=("pdf", "png", "csv"),
+        shown={IMAGE: "png"},
+        left=selection.ranked,
+        runs=selection.rank_runs,
+        is_optional=True,
+    )
+)
+enter(
+    Exhibit(
+        section="profiles",
+        one="profile",
+        says="the share of targets that algorithms reach, over several problems",
+        line=ProfilesLine,
+        example={
+            "id": "profiles",
+            "title": "Targets reached on all functions",
+            "curves": ["BKB", "uniform"],
+            "targets": [0.3, 0.1, 0.03],
+            "over": "evaluations",
+            "panels": [{"problems": ["abalone", "cadata"]}],
+        },
+        program="draw.profiles",
+        ends=("pdf", "png", "csv", "json"),
+        shown={IMAGE: "png", INTERACTIVE: "json"},
+        left=selection.profile_panels,
+        runs=selection.profile_runs,
+        is_optional=True,
+    )
+)
+enter(
+    Exhibit(
+        section="pictures",
+        one="picture",
+        says="the best design found, drawn by a function of its own",
+        line=PictureLine,
+        example={
+            "id": "best-truss",
+            "is": "frames.truss",
+            "problem": "truss",
+            "curves": ["LCBO", "SCBO"],
+        },
+        program="draw.picture",
+        ends=("png", "gif"),
+        shown={IMAGE: "png", MOVING: "gif"},
+        left=selection.pictured,
+        runs=selection.picture_cells,
+        is_optional=True,
+    )
+)
+enter(
+    Exhibit(
+        section="tables",
+        one="table",
+        says="rows of numbers",
+        line=AnyTable,
+        example={
+            "id": "ends",
+            "kind": "feasible",
+            "problems": ["truss"],
+            "curves": ["LCBO", "SCBO"],
+        },
+        program="draw.tabulate",
+        ends=("csv", "md"),
+        shown={SHEET: "md"},
+        left=selection.tabulated,
+        runs=selection.tabulated_runs,
+        reads_all=True,
+    )
+)

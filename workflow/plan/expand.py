@@ -7,10 +7,8 @@ no numerical library.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from workflow.plan import (
     resolve,
 )
 from workflow.plan.nearest import or_nearest
-from workflow.plan.paper import Paper, Place, Reach
+from workflow.plan.paper import Paper, Place
 from workflow.plan.reader import Document
 from workflow.plan.resolve import papers
 from workflow.trace.cells import (
@@ -59,14 +57,6 @@ def lenders(papers: Iterable[str], root: Path = ROOT) -> list[str]:
     return sorted(set(lent) - set(chosen))
 
 
-def papers_of_job(arguments: Iterable[str], papers: Sequence[str]) -> list[str]:
-    """Which of some papers the jobs are of that Snakemake is told to make on a node
-    (`--target-jobs`); all, if it says none.
-    """
-    named = re.findall(r"[:,]paper=([a-z0-9_]+)", " ".join(arguments))
-    return [name for name in papers if name in named] or list(papers)
-
-
 def priorities(papers: Iterable[Paper]) -> dict[str, int]:
     """Which paper's jobs begin first, by its name, the higher the sooner: that which costs least,
     so that something is decided soon.
@@ -89,193 +79,310 @@ def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = RO
 
     Raises PlanError.
     """
-    name = document.name
     if scale not in document.entry["scales"]:
         scales = list(document.entry["scales"])
-        raise PlanError(f"papers/{name}.yaml: unknown scale {scale!r}{or_nearest(scale, scales)}")
+        raise PlanError(
+            f"papers/{document.name}.yaml: unknown scale {scale!r}{or_nearest(scale, scales)}"
+        )
     names.check(document, root)
     _check_published(document, root)
-    wanted = parse_seeds(seeds) if seeds else None
-    entry = exhibits.at_scale(document.entry, scale)
-    reached = _reached(name, entry, root)
-    cells: dict[tuple[str, ...], Cell] = {}
-    known: dict[Place, tuple[str, ...]] = {}
-    uncut: dict[str, tuple[int, ...]] = {}
-    for line in entry["runs"]:
-        if scale not in line.get("scales", [scale]):
-            continue
-        for cell in _select(document, scale, entry, line, reached, root):
-            # A variant that equals the default is the same computation: it is run once and known by
-            # both names.
+    return _Expansion(document, scale, parse_seeds(seeds) if seeds else None, root).paper()
+
+
+class _Expansion:
+    """A paper's YAML at one scale, on its way to a plan. `wanted` are seeds that are asked for by
+    hand. Every method may raise PlanError.
+    """
+
+    def __init__(
+        self, document: Document, scale: str, wanted: tuple[int, ...] | None, root: Path
+    ) -> None:
+        self.document, self.scale, self.wanted, self.root = document, scale, wanted, root
+        self.entry = exhibits.at_scale(document.entry, scale)
+        self.readings, self.variants = (
+            self.entry.get(section, {}) for section in ("readings", "variants")
+        )
+        # how many seeds a run has at most
+        self.most = _least("seeds", self.entry, self.entry["scales"][scale])
+        # each reading with the problems and the algorithms of which it sets a parameter
+        self.reached = frozenset(
+            (reading, kind, key)
+            for reading in self.readings
+            for kind in ("problems", "algorithms")
+            for key in self.entry[kind]
+            if _set_by(document, reading, kind, key, root)
+        )
+
+    def paper(self) -> Paper:
+        """The plan."""
+        aliases, uncut = self.run()
+        cells = {cell.name: cell for cell in aliases.values()}
+        aliases = {**self.unchanged(aliases), **aliases}
+        borrowed, absent = self.borrowed()
+        if both := sorted(set(borrowed) & set(aliases)):
+            problem, curve = both[0]
+            raise PlanError(
+                f"{self.document.where('borrows')}: expected other curves than those that are run"
+                f" here, got {curve} on {problem}: rename one"
+            )
+        aliases |= borrowed
+        studies = {}
+        for number, line in enumerate(self.entry.get("studies", [])):
+            study = self.study(number)
+            uncut[study.name] = study.seeds
+            studies[line["id"]] = replace(study, seeds=self.left(study.seeds))
+        paper = Paper(
+            self.document.name,
+            self.scale,
+            self.entry,
+            tuple(cells.values()),
+            aliases,
+            studies,
+            (self.elsewhere() | absent) - set(aliases),
+            self.reached,
+            uncut=uncut if self.wanted else {},
+            borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
+        )
+        if self.wanted and not any(set(part.seeds) & set(self.wanted) for part in paper.parts):
+            raise PlanError(
+                f"papers/{paper.name}.yaml: expected some of the seeds 0-{self.most - 1} of scale"
+                f" {self.scale}, got {seed_range(self.wanted)}"
+            )
+        return replace(paper, entry=exhibits.offered(paper))
+
+    def run(self) -> tuple[dict[Place, Cell], dict[str, tuple[int, ...]]]:
+        """The cells of all `runs:` lines by their names, and all seeds of each.
+
+        A variant that equals the default is the same computation: it is run once and known by both
+        names.
+        """
+        cells: dict[tuple[str, ...], Cell] = {}
+        known: dict[Place, tuple[str, ...]] = {}
+        uncut: dict[str, tuple[int, ...]] = {}
+        lines = [
+            line for line in self.entry["runs"] if self.scale in line.get("scales", [self.scale])
+        ]
+        for cell in (cell for line in lines for cell in self.select(line)):
             key = (cell.problem, cell.algorithm, cell.digest)
-            most = max((cell, cells.get(key, cell)), key=lambda candidate: len(candidate.seeds))
             first = cells.get(key, cell)
-            uncut[first.name] = max(uncut.get(first.name, ()), most.seeds, key=len)
-            left = _cut(most.seeds, wanted)
+            seeds = max(uncut.get(first.name, ()), cell.seeds, key=len)
+            uncut[first.name], left = seeds, self.left(seeds)
             # one that is kept knows its digest
             cells[key] = first if first.seeds == left else replace(first, seeds=left)
-            place = cell.problem_name, cell.curve
-            if known.setdefault(place, key) != key:
-                raise _planned_twice(name, cell, cells[known[place]])
-    aliases = {place: cells[key] for place, key in known.items()}
-    aliases = {**_unchanged(name, entry, aliases, reached, root), **aliases}
-    borrowed, absent = _borrowed(document, scale, wanted, root)
-    if both := sorted(set(borrowed) & set(aliases)):
-        problem, curve = both[0]
-        raise PlanError(
-            f"{document.where('borrows')}: expected other curves than those that are run here, got"
-            f" {curve} on {problem}: rename one"
-        )
-    aliases |= borrowed
-    studies = {}
-    for number, line in enumerate(entry.get("studies", [])):
-        study = _study(document, scale, number, root)
-        uncut[study.name] = study.seeds
-        studies[line["id"]] = replace(study, seeds=_cut(study.seeds, wanted))
-    paper = Paper(
-        name,
-        scale,
-        entry,
-        tuple(cells.values()),
-        aliases,
-        studies,
-        (_elsewhere(scale, entry, reached) | absent) - set(aliases),
-        reached,
-        uncut=uncut if wanted else {},
-        borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
-    )
-    _check_wanted(paper, wanted)
-    return replace(paper, entry=exhibits.offered(paper))
-
-
-def _borrowed(
-    document: Document, scale: str, wanted: tuple[int, ...] | None, root: Path
-) -> tuple[dict[Place, Cell], frozenset[Place]]:
-    """The runs of other papers that a comparison reads: those of their own plans, with as many
-    seeds as it has itself; and the names of those that only other scales make. Raises PlanError.
-    """
-    entry, found, absent = document.entry, dict[Place, Cell](), set[Place]()
-    most = min(source["seeds"] for source in (entry, entry["scales"][scale]) if "seeds" in source)
-    for lender, line in entry.get("borrows", {}).items():
-        plan = load(lender, scale, root=root)
-        for curve in line["curves"]:
-            places = [(problem, curve) for problem in line["problems"]]
-            lent = [place for place in places if place in plan.aliases]
-            absent.update(plan.elsewhere.intersection(places))
-            if not lent and absent.isdisjoint(places):
-                known = sorted({name for where, name in plan.aliases if where in line["problems"]})
+            if known.setdefault(cell.place, key) != key:
+                lengths = sorted({cell.budget, cells[known[cell.place]].budget})
                 raise PlanError(
-                    f"{document.where('borrows', lender)}: no run of papers/{lender}.yaml makes the"
-                    f" curve {curve!r} on any of the problems at scale"
-                    f" {scale}{or_nearest(curve, known)}"
+                    f"papers/{cell.paper}.yaml, runs: expected one run"
+                    f" {cell.problem_name}/{cell.curve} at scale {cell.scale}, got two, of"
+                    f" {' and '.join(map(str, lengths))} evaluations; give their lines the same"
+                    " `budget`"
                 )
-            for place in lent:
-                cell = plan.aliases[place]
-                found[place] = replace(cell, seeds=_cut(cell.seeds[:most], wanted))
-    return found, frozenset(absent)
+        return {place: cells[key] for place, key in known.items()}, uncut
 
+    def select(self, line: Mapping) -> Iterable[Cell]:
+        """All cells of one `runs:` line: without `algorithms` those alone that its readings
+        change.
+        """
+        for problem, algorithm, reading, variant in self.combinations(self.scale, line):
+            if reading and "algorithms" not in line:
+                usual = self.cell(line, problem, algorithm, DEFAULT, variant)
+                if self.is_unchanged(usual, reading):
+                    continue
+            yield self.cell(line, problem, algorithm, reading, variant)
 
-def _check_wanted(paper: Paper, wanted: tuple[int, ...] | None) -> None:
-    """Raises PlanError where no run has any of the seeds that are wanted by hand."""
-    if wanted and not any(set(part.seeds) & set(wanted) for part in paper.parts):
-        entry = paper.entry
-        most = min(
-            source["seeds"] for source in (entry, entry["scales"][paper.scale]) if "seeds" in source
+    def combinations(self, scale: str, line: Mapping) -> Iterable[tuple[str, str, str, str]]:
+        """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale. A
+        line that names no algorithms means, under a reading, those whose runs it can change.
+        """
+        cut = self.entry["scales"][scale]
+        variants = line.get("variants", [DEFAULT])
+        variants = list(self.variants) if variants == "all" else variants
+        kept = {DEFAULT, *cut.get("variants", variants)}
+        return (
+            (problem, algorithm, reading, variant)
+            for problem, algorithm, reading, variant in product(
+                line.get("problems", self.entry["problems"]),
+                line.get("algorithms", self.entry["algorithms"]),
+                line.get("readings", [DEFAULT]),
+                [variant for variant in variants if variant in kept],
+            )
+            if not reading
+            or "algorithms" in line
+            or self.reached & {(reading, "problems", problem), (reading, "algorithms", algorithm)}
         )
-        raise PlanError(
-            f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
-            f" {paper.scale}, got {seed_range(wanted)}"
+
+    def elsewhere(self) -> frozenset[Place]:
+        """The names of all cells of the other scales, of which nothing is resolved."""
+        return frozenset(
+            self.place(*combination)
+            for other in self.entry["scales"]
+            for line in self.entry["runs"]
+            if other != self.scale and other in line.get("scales", [other])
+            for combination in self.combinations(other, line)
         )
 
+    def place(self, problem: str, algorithm: str, reading: str, variant: str) -> Place:
+        """What a cell is called: a reading names only that whose parameters it sets."""
+        on, by = (
+            reading if (reading, kind, key) in self.reached else DEFAULT
+            for kind, key in (("problems", problem), ("algorithms", algorithm))
+        )
+        return problem_name(problem, on), curve_name(algorithm, by, variant)
 
-def _planned_twice(name: str, cell: Cell, before: Cell) -> PlanError:
-    lengths = sorted({cell.budget, before.budget})
-    return PlanError(
-        f"papers/{name}.yaml, runs: expected one run {cell.problem_name}/{cell.curve} at scale"
-        f" {cell.scale}, got two, of {' and '.join(map(str, lengths))} evaluations; give their"
-        " lines the same `budget`"
-    )
-
-
-def _select(
-    document: Document,
-    scale: str,
-    entry: Mapping,
-    line: Mapping,
-    reached: frozenset[Reach],
-    root: Path,
-) -> Iterable[Cell]:
-    """All cells of one `runs:` line: without `algorithms` those alone that its readings change."""
-    for problem, algorithm, reading, variant in _combinations(scale, entry, line, reached):
-        if reading and "algorithms" not in line:
-            usual = _cell(document, scale, entry, line, problem, algorithm, DEFAULT, variant, root)
-            if _is_unchanged(document.name, entry, usual, reading, root):
+    def unchanged(self, aliases: Mapping[Place, Cell]) -> dict[Place, Cell]:
+        """The names under a reading of default runs that it leaves as they are, though it sets some
+        of their parameters: to the values that they have.
+        """
+        found: dict[Place, Cell] = {}
+        for (problem, curve), cell in aliases.items():
+            algorithm, _, variant = curve.partition("+")
+            if "@" in problem + curve:
                 continue
-        yield _cell(document, scale, entry, line, problem, algorithm, reading, variant, root)
+            usual = replace(cell, variant=variant)
+            for reading in self.readings:
+                place = self.place(problem, algorithm, reading, variant)
+                if place != (problem, curve) and self.is_unchanged(usual, reading):
+                    found[place] = cell
+        return found
 
+    def is_unchanged(self, usual: Cell, reading: str) -> bool:
+        """Whether every parameter that a reading sets for a default run has that value in it, be it
+        its own or that of its variant.
+        """
+        problems = self.entry["problems"]
+        swept = parameters.dotted(self.variants.get(usual.variant, {}))
+        for kind, key, parts in (
+            ("problems", usual.problem, usual.problem_entry),
+            ("algorithms", usual.algorithm, usual.algorithm_entry),
+        ):
+            wanted = _set_by(self.document, reading, kind, key, self.root)
+            has = parameters.flat(parts, wanted)
+            for parameter, value in wanted.items():
+                if kind == "algorithms" and parameter not in swept:
+                    by_problem = isinstance(value, Mapping) and set(value) & set(problems)
+                    if by_problem and usual.problem not in value:
+                        return False  # whoever runs it there is told that a value is missing
+                    published = problems[usual.problem]["budget"]
+                    value = resolve.value_for(value, usual.problem, problems, published, key)
+                if parameter not in has or (has[parameter] != value and parameter not in swept):
+                    return False
+        return True
 
-def _combinations(
-    scale: str, entry: Mapping, line: Mapping, reached: frozenset[Reach]
-) -> Iterable[tuple[str, str, str, str]]:
-    """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale. A line
-    that names no algorithms means, under a reading, those whose runs it can change.
-    """
-    cut = entry["scales"][scale]
-    problems = line.get("problems", entry["problems"])
-    algorithms = line.get("algorithms", entry["algorithms"])
-    readings = line.get("readings", [DEFAULT])
-    variants = line.get("variants", [DEFAULT])
-    variants = list(entry.get("variants", {})) if variants == "all" else variants
-    variants = [
-        v for v in variants if v == DEFAULT or "variants" not in cut or v in cut["variants"]
-    ]
-    return (
-        (problem, algorithm, reading, variant)
-        for problem, algorithm, reading, variant in product(
-            problems, algorithms, readings, variants
+    def cell(self, line: Mapping, problem: str, algorithm: str, reading: str, variant: str) -> Cell:
+        """Resolve every parameter of one cell and check it against the constructors."""
+        document = self.document
+        where = f"{document.where('algorithms', algorithm)} on {problem}"
+        of_problem, problem_changed = problem_values(document, problem, reading, root=self.root)
+        of_algorithm, changed = algorithm_values(
+            document,
+            problem,
+            algorithm,
+            reading,
+            variant,
+            root=self.root,
+            given=of_problem.get("given", {}),
         )
-        if not reading
-        or "algorithms" in line
-        or reached & {(reading, "problems", problem), (reading, "algorithms", algorithm)}
-    )
+        accepted = resolve.accepted(of_algorithm["is"], "algorithms", where, self.root)
+        resolve.check(of_algorithm, accepted, set(), where)
+        resolve.check_execution(of_algorithm, of_problem, where)
+        cut, init = self.cuts(problem), of_problem["init"]
+        budgets = [cut, line, of_algorithm]
+        if "after_init" in cut:  # of what follows the initial design, which grows with d on some
+            counted = init["n"] * init.get("counted", True)
+            budgets.append({"budget": cut["after_init"] + counted})
+        budget = _least("budget", self.entry["problems"][problem], *budgets)
+        parts = parameters.nested(
+            {key: value for key, value in of_algorithm.items() if key not in ("seeds", "budget")}
+        )
+        return Cell(
+            paper=document.name,
+            scale=self.scale,
+            problem=problem,
+            algorithm=algorithm,
+            seeds=tuple(range(_least("seeds", {"seeds": self.most}, line, of_algorithm))),
+            budget=budget,
+            problem_entry=of_problem,
+            algorithm_entry=parts,
+            problem_reading=reading if problem_changed else DEFAULT,
+            algorithm_reading=reading if changed else DEFAULT,
+            variant=variant,
+            digest=resolve.cell_digest(of_problem, parts, budget),
+        )
+
+    def cuts(self, problem: str) -> Mapping[str, Any]:
+        """What the scale cuts of the runs on a problem: a borrowed one is cut as in its own
+        paper.
+        """
+        lender = [
+            self.document.lenders[name]
+            for name, line in self.entry.get("borrows", {}).items()
+            if problem in line["problems"]
+        ]
+        cut: Mapping[str, Any] = [*lender, self.entry][0]["scales"][self.scale]
+        return cut
+
+    def study(self, number: int) -> Study:
+        """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
+        line, cut = self.entry["studies"][number], self.entry["scales"][self.scale]
+        where = self.document.where("studies", number)
+        accepted = resolve.accepted(line["is"], "workflow/studies", where, self.root)
+        known = parameters.names(accepted)[1]
+        chosen = {
+            **parameters.flat(line.get("parameters", {}), known),
+            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), known),
+        }
+        resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
+        if "T" in chosen and "budget" in cut:
+            chosen["T"] = min(chosen["T"], cut["budget"])
+        first = line.get("first_seed", 0)
+        problem, found = self.entry["problems"][line["problem"]], parameters.nested(chosen)
+        return Study(
+            paper=self.document.name,
+            scale=self.scale,
+            id=line["id"],
+            seeds=tuple(range(first, first + _least("seeds", {"seeds": self.most}, line))),
+            problem=line["problem"],
+            function=line["is"],
+            problem_entry=problem,
+            parameters=found,
+            is_cut=self.scale != "paper",
+            digest=resolve.study_digest(line["is"], problem, found),
+        )
+
+    def borrowed(self) -> tuple[dict[Place, Cell], frozenset[Place]]:
+        """The runs of other papers that a comparison reads: those of their own plans, with as many
+        seeds as it has itself; and the names of those that only other scales make.
+        """
+        found, absent = dict[Place, Cell](), set[Place]()
+        for lender, line in self.entry.get("borrows", {}).items():
+            plan = load(lender, self.scale, root=self.root)
+            for curve in line["curves"]:
+                places = [(problem, curve) for problem in line["problems"]]
+                lent = [place for place in places if place in plan.aliases]
+                absent.update(plan.elsewhere.intersection(places))
+                if not lent and absent.isdisjoint(places):
+                    known = sorted(
+                        {one for where, one in plan.aliases if where in line["problems"]}
+                    )
+                    raise PlanError(
+                        f"{self.document.where('borrows', lender)}: no run of papers/{lender}.yaml"
+                        f" makes the curve {curve!r} on any of the problems at scale"
+                        f" {self.scale}{or_nearest(curve, known)}"
+                    )
+                for place in lent:
+                    cell = plan.aliases[place]
+                    found[place] = replace(cell, seeds=self.left(cell.seeds[: self.most]))
+        return found, frozenset(absent)
+
+    def left(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        """The planned seeds that are wanted; at least the first, so that no curve is lost."""
+        wanted = self.wanted
+        return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
 
 
-def _elsewhere(scale: str, entry: Mapping, reached: frozenset[Reach]) -> frozenset[Place]:
-    """The names of all cells of the other scales, of which nothing is resolved."""
-    lines = [
-        (other, line)
-        for other in entry["scales"]
-        for line in entry["runs"]
-        if other in line.get("scales", [other])
-    ]
-    return frozenset(
-        _place(reached, *combination)
-        for other, line in lines
-        if other != scale
-        for combination in _combinations(other, entry, line, reached)
-    )
-
-
-def _place(
-    reached: frozenset[Reach], problem: str, algorithm: str, reading: str, variant: str
-) -> Place:
-    """What a cell is called: a reading names only that whose parameters it sets."""
-    on, by = (
-        reading if (reading, kind, key) in reached else DEFAULT
-        for kind, key in (("problems", problem), ("algorithms", algorithm))
-    )
-    return problem_name(problem, on), curve_name(algorithm, by, variant)
-
-
-def _reached(name: str, entry: Mapping, root: Path) -> frozenset[Reach]:
-    """Each reading with the problems and the algorithms of which it sets a parameter."""
-    return frozenset(
-        (reading, kind, key)
-        for reading in entry.get("readings", {})
-        for kind in ("problems", "algorithms")
-        for key in entry[kind]
-        if _overrides(name, entry, reading, kind, key, root)
-    )
+def _least(key: str, *sources: Mapping[str, Any]) -> int:
+    """The least number that any of several lines gives."""
+    return min(source[key] for source in sources if key in source)
 
 
 def _check_published(document: Document, root: Path) -> None:
@@ -291,165 +398,23 @@ def _check_published(document: Document, root: Path) -> None:
                 )
 
 
-def _overrides(
-    name: str, entry: Mapping, reading: str, kind: str, key: str, root: Path
-) -> dict[str, Any]:
+def _set_by(document: Document, reading: str, kind: str, key: str, root: Path) -> dict[str, Any]:
     """What a reading sets for a problem or an algorithm, by flat names."""
-    changes = entry["readings"][reading].get(kind, {})
+    changes = document.entry.get("readings", {}).get(reading, {}).get(kind, {})
     if "*" not in changes and key not in changes:
         return {}
-    known = _parameters(entry[kind][key]["is"], kind, f"papers/{name}.yaml, {key}", root)
-    return resolve.overrides(changes, key, known, entry["problems"])
-
-
-def _unchanged(
-    name: str,
-    entry: Mapping,
-    aliases: Mapping[Place, Cell],
-    reached: frozenset[Reach],
-    root: Path,
-) -> dict[Place, Cell]:
-    """The names under a reading of default runs that it leaves as they are, though it sets some of
-    their parameters: to the values that they have.
-    """
-    found: dict[Place, Cell] = {}
-    for (problem, curve), cell in aliases.items():
-        algorithm, _, variant = curve.partition("+")
-        if "@" in problem + curve:
-            continue
-        usual = replace(cell, variant=variant)
-        for reading in entry.get("readings", {}):
-            place = _place(reached, problem, algorithm, reading, variant)
-            if place != (problem, curve) and _is_unchanged(name, entry, usual, reading, root):
-                found[place] = cell
-    return found
-
-
-def _is_unchanged(name: str, entry: Mapping, usual: Cell, reading: str, root: Path) -> bool:
-    """Whether every parameter that a reading sets for a default run has that value in it, be it
-    its own or that of its variant.
-    """
-    pairs = (
-        ("problems", usual.problem, usual.problem_entry),
-        ("algorithms", usual.algorithm, usual.algorithm_entry),
-    )
-    published = entry["problems"][usual.problem]["budget"]
-    for kind, key, parts in pairs:
-        wanted = _overrides(name, entry, reading, kind, key, root)
-        has = parameters.flat(parts, wanted)
-        swept = parameters.dotted(entry.get("variants", {}).get(usual.variant, {}))
-        for parameter, value in wanted.items():
-            if kind == "algorithms" and parameter not in swept:
-                by_problem = isinstance(value, Mapping) and set(value) & set(entry["problems"])
-                if by_problem and usual.problem not in value:
-                    return False  # whoever runs it there is told that a value is missing
-                value = resolve.value_for(value, usual.problem, entry["problems"], published, key)
-            if parameter not in has or (has[parameter] != value and parameter not in swept):
-                return False
-    return True
-
-
-@cache
-def _parameters(target: str, package: str, where: str, root: Path) -> set[str]:
-    """The names of a constructor's parameters, read once."""
-    return parameters.names(resolve.accepted(target, package, where, root))[1]
-
-
-def _cell(
-    document: Document,
-    scale: str,
-    entry: Mapping,
-    line: Mapping,
-    problem: str,
-    algorithm: str,
-    reading: str,
-    variant: str,
-    root: Path,
-) -> Cell:
-    """Resolve every parameter of one cell and check it against the constructors."""
-    cut = _cuts(document, scale, problem)
-    where = f"{document.where('algorithms', algorithm)} on {problem}"
-    published = entry["problems"][problem]["budget"]
-
-    problem_entry, problem_changed = problem_values(document, problem, reading, root=root)
-    algorithm_entry, changed = algorithm_values(
-        document,
-        problem,
-        algorithm,
-        reading,
-        variant,
-        root=root,
-        given=problem_entry.get("given", {}),
-    )
-    accepted = resolve.accepted(algorithm_entry["is"], "algorithms", where, root)
-    resolve.check(algorithm_entry, accepted, set(), where)
-    resolve.check_execution(algorithm_entry, problem_entry, where)
-
-    budgets = [
-        published,
-        *_after_design(cut, problem_entry["init"]),
-        *(source["budget"] for source in (cut, line, algorithm_entry) if "budget" in source),
-    ]
-    seeds = [
-        entry["seeds"],
-        *(
-            source["seeds"]
-            for source in (entry["scales"][scale], line, algorithm_entry)
-            if "seeds" in source
-        ),
-    ]
-    budget = min(budgets)
-    parts = parameters.nested(
-        {key: value for key, value in algorithm_entry.items() if key not in ("seeds", "budget")}
-    )
-    return Cell(
-        paper=document.name,
-        scale=scale,
-        problem=problem,
-        algorithm=algorithm,
-        seeds=tuple(range(min(seeds))),
-        budget=budget,
-        problem_entry=problem_entry,
-        algorithm_entry=parts,
-        problem_reading=reading if problem_changed else DEFAULT,
-        algorithm_reading=reading if changed else DEFAULT,
-        variant=variant,
-        digest=resolve.cell_digest(problem_entry, parts, budget),
-    )
-
-
-def shortened(part: Cell | Study, evaluations: int) -> Cell:
-    """A cell with a smaller budget. Raises PlanError for a study."""
-    if isinstance(part, Study):
-        raise PlanError(f"{part.name}: expected a curve, got a study, which has no evaluations")
-    budget = min(part.budget, evaluations)
-    digest = resolve.cell_digest(part.problem_entry, part.algorithm_entry, budget)
-    return replace(part, budget=budget, digest=digest)
-
-
-def _cuts(document: Document, scale: str, problem: str) -> Mapping[str, Any]:
-    """What a scale cuts of the runs on a problem: a borrowed one is cut as in its own paper."""
-    lender = [
-        name
-        for name, line in document.entry.get("borrows", {}).items()
-        if problem in line["problems"]
-    ]
-    entry = document.lenders[lender[0]] if lender else document.entry
-    cut: Mapping[str, Any] = entry["scales"][scale]
-    return cut
+    known = parameters.parameters_of(document.entry[kind][key]["is"], kind, root=root)[1]
+    return resolve.overrides(changes, key, known, document.entry["problems"])
 
 
 def problem_values(
     document: Document, problem: str, reading: str = DEFAULT, *, root: Path = ROOT
 ) -> tuple[dict[str, Any], bool]:
     """A problem's entry under a reading, checked, and whether the reading sets anything in it."""
-    entry = document.entry
-    where, base = document.where("problems", problem), entry["problems"][problem]
-    changes = entry.get("readings", {}).get(reading, {}).get("problems", {})
+    where, base = document.where("problems", problem), document.entry["problems"][problem]
     accepted = resolve.accepted(base["is"], "problems", where, root)
-    known = parameters.names(accepted)[1]
-    of_reading = resolve.overrides(changes, problem, known, entry["problems"])
-    flat = {**parameters.flat(base, known), **of_reading}
+    of_reading = _set_by(document, reading, "problems", problem, root)
+    flat = {**parameters.flat(base, parameters.names(accepted)[1]), **of_reading}
     resolve.check(flat, accepted, {"data"}, where)
     values = parameters.nested(flat)
     resolve.check_given(values, where, root)
@@ -473,65 +438,16 @@ def algorithm_values(
     T is the problem's published number of evaluations, or `horizon`. What the problem gives is
     still named: `{given: ...}`. Raises PlanError where there is no value for the problem.
     """
-    entry = document.entry
+    own, problems = document.entry["algorithms"][algorithm], document.entry["problems"]
     where = f"{document.where('algorithms', algorithm)} on {problem}"
-    own = entry["algorithms"][algorithm]
-    known = _parameters(own["is"], "algorithms", where, root)
-    changes = entry.get("readings", {}).get(reading, {}).get("algorithms", {})
-    of_reading = resolve.overrides(changes, algorithm, known, entry["problems"])
-    of_variant = resolve.overrides(
-        {"*": entry.get("variants", {}).get(variant, {})}, "", known, entry["problems"]
-    )
+    known = parameters.parameters_of(own["is"], "algorithms", root=root)[1]
+    of_reading = _set_by(document, reading, "algorithms", algorithm, root)
+    swept = {"*": document.entry.get("variants", {}).get(variant, {})}
+    of_variant = resolve.overrides(swept, "", known, problems)
     raw = {**parameters.flat(own, known), **of_reading, **of_variant}
-    raw = resolve.with_given(raw, given, problem, entry["problems"], known)
-    T = entry["problems"][problem]["budget"] if horizon is None else horizon
+    raw = resolve.with_given(raw, given, problem, problems, known)
+    T = problems[problem]["budget"] if horizon is None else horizon
     values = {
-        key: resolve.value_for(value, problem, entry["problems"], T, where)
-        for key, value in raw.items()
+        key: resolve.value_for(value, problem, problems, T, where) for key, value in raw.items()
     }
     return values, bool(of_reading)
-
-
-def _after_design(cut: Mapping, init: Mapping) -> list[int]:
-    """The budget of a scale that cuts what follows the initial design, which grows with d on some
-    problems.
-    """
-    return (
-        [cut["after_init"] + init["n"] * init.get("counted", True)] if "after_init" in cut else []
-    )
-
-
-def _cut(seeds: tuple[int, ...], wanted: tuple[int, ...] | None) -> tuple[int, ...]:
-    """The planned seeds that are wanted by hand; at least the first, so that no curve is lost."""
-    return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
-
-
-def _study(document: Document, scale: str, number: int, root: Path) -> Study:
-    """Resolve one `studies:` line; a scale's budget cuts its number of evaluations T."""
-    name, entry = document.name, document.entry
-    line, cut = entry["studies"][number], entry["scales"][scale]
-    where = document.where("studies", number)
-    accepted = resolve.accepted(line["is"], "workflow/studies", where, root)
-    known = parameters.names(accepted)[1]
-    chosen = {
-        **parameters.flat(line.get("parameters", {}), known),
-        **parameters.flat(line.get("cuts", {}).get(scale, {}), known),
-    }
-    resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
-    if "T" in chosen and "budget" in cut:
-        chosen["T"] = min(chosen["T"], cut["budget"])
-    seeds = min(source["seeds"] for source in (entry, line, cut) if "seeds" in source)
-    first = line.get("first_seed", 0)
-    problem, found = entry["problems"][line["problem"]], parameters.nested(chosen)
-    return Study(
-        paper=name,
-        scale=scale,
-        id=line["id"],
-        seeds=tuple(range(first, first + seeds)),
-        problem=line["problem"],
-        function=line["is"],
-        problem_entry=problem,
-        parameters=found,
-        is_cut=scale != "paper",
-        digest=resolve.study_digest(line["is"], problem, found),
-    )

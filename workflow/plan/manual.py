@@ -1,14 +1,12 @@
-"""The schema of a paper's YAML and its reference page, made from the typed model:
+"""The reference page of a paper's YAML, docs/paper-yaml.md, made from the typed model:
 `python -m workflow.schema [--check]`.
 
-workflow/schema.json is for editors, docs/paper-yaml.md for people. `--check` writes nothing and
-fails where one of them is not what the model says.
+`--check` writes nothing and fails where the page is not what the model says.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
@@ -17,14 +15,12 @@ from typing import Any, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, tags, unwrapped
 from workflow.plan.resolve import ROOT
 from workflow.plan.vocabulary import METRICS, OpenSection
 
-SCHEMA = Path("workflow", "schema.json")
 PAGE = Path("docs", "paper-yaml.md")
 INTRODUCTION = """\
 # A paper's YAML
@@ -45,49 +41,6 @@ be given.
 ## Metrics
 
 {metrics}"""
-
-
-class _AsSchema(GenerateJsonSchema):
-    """JSON Schema without the defaults that only mean that a key is not there."""
-
-    def default_schema(self, schema: Any) -> JsonSchemaValue:
-        """The schema of the value alone."""
-        return self.generate_inner(schema["schema"])
-
-    def dict_schema(self, schema: Any) -> JsonSchemaValue:
-        """What a name has to be, too."""
-        found = super().dict_schema(schema)
-        names = self.generate_inner(schema["keys_schema"]) if "keys_schema" in schema else {}
-        return {**found, "propertyNames": names} if "pattern" in names else found
-
-
-def schema() -> str:
-    """workflow/schema.json."""
-    found = Paper.model_json_schema(by_alias=True, schema_generator=_AsSchema)
-    found = {
-        "$schema": GenerateJsonSchema.schema_dialect,
-        "$comment": "written by python -m workflow.schema",
-        **_said_once(found),
-    }
-    return json.dumps(found, indent=2, ensure_ascii=False) + "\n"
-
-
-def _said_once(found: Any) -> Any:
-    """A schema without the titles that pydantic makes of names, and with docstrings in one line."""
-    if isinstance(found, list):
-        return [_said_once(one) for one in found]
-    if not isinstance(found, dict):
-        return found
-    kept = {
-        key: _said_once(value)
-        for key, value in found.items()
-        if not (key == "title" and isinstance(value, str))
-    }
-    if isinstance(kept.get("description"), str):
-        kept["description"] = " ".join(kept["description"].split())
-    if isinstance(kept.get("default"), str):  # in words, for people
-        kept["$comment"] = f"default: {kept.pop('default')}"
-    return kept
 
 
 def page() -> str:
@@ -180,34 +133,24 @@ def _flow(examples: Sequence[Any] | None) -> str:
     return text.removesuffix("...\n").strip()
 
 
-def stale(root: Path) -> list[str]:
-    """The files that are not what the model says."""
-    return [
-        str(path)
-        for path, text in ((SCHEMA, schema()), (PAGE, page()))
-        if not (root / path).exists() or (root / path).read_text(encoding="utf-8") != text
-    ]
-
-
 def main(arguments: list[str] | None = None) -> int:
-    """Write both files, or say which one is stale."""
+    """Write the page, or say that it is stale."""
     parser = argparse.ArgumentParser(prog="python -m workflow.schema", description=__doc__)
     parser.add_argument(
-        "--check", action="store_true", help="write nothing, fail where a file is stale"
+        "--check", action="store_true", help="write nothing, fail where the page is stale"
     )
     parser.add_argument("--root", type=Path, default=ROOT, help="of the checkout")
     options = parser.parse_args(arguments)
-    if options.check:
-        found = stale(options.root)
-        for path in found:
-            print(
-                f"error: {path} is not what the model in workflow/plan says: run python -m"
-                " workflow.schema",
-                file=sys.stderr,
-            )
-        return 1 if found else 0
-    for file, text in ((SCHEMA, schema()), (PAGE, page())):
-        (options.root / file).parent.mkdir(exist_ok=True)
-        (options.root / file).write_text(text, encoding="utf-8")
-        print(f"wrote {file}", file=sys.stderr)
+    path = options.root / PAGE
+    if not options.check:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(page(), encoding="utf-8")
+        print(f"wrote {PAGE}", file=sys.stderr)
+    elif not path.exists() or path.read_text(encoding="utf-8") != page():
+        print(
+            f"error: {PAGE} is not what the model in workflow/plan says: run python -m"
+            " workflow.schema",
+            file=sys.stderr,
+        )
+        return 1
     return 0

@@ -1,7 +1,6 @@
 """The typed model of a paper's YAML: its sections, and one for each kind of exhibit.
 
-workflow/schema.json, docs/paper-yaml.md, the checks of types and keys, and the checks of names are
-made from it.
+docs/paper-yaml.md, the checks of types and keys, and the checks of names are made from it.
 """
 
 from __future__ import annotations
@@ -214,16 +213,11 @@ def _with_exhibits() -> type[Section]:
     exhibits = {
         section: (
             list[kind.line],  # type: ignore[name-defined]
-            said(_headline(kind), [kind.example], default="none"),
+            said(kind.says, [kind.example], default="none"),
         )
         for section, kind in REGISTRY.items()
     }
     return create_model("Paper", __base__=_Paper, __doc__=_Paper.__doc__, **exhibits)  # type: ignore[call-overload]
-
-
-def _headline(kind: object) -> str:
-    said = (type(kind).__doc__ or "").split(".")[0]
-    return said[:1].lower() + said[1:]
 
 
 Paper = _with_exhibits()

@@ -8,20 +8,17 @@ Whether a run of some name is planned at a scale is asked by whoever draws or ju
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workflow.data.manifest import names_in
 from workflow.plan import resolve
 from workflow.plan.exhibits import LEDGER, REGISTRY
 from workflow.plan.nearest import nearest
-from workflow.plan.parameters import dotted, flat, parameters_of
+from workflow.plan.parameters import dotted, flat, names
 from workflow.plan.reader import Document
 from workflow.plan.vocabulary import unknown
 from workflow.trace.cells import RESERVED, PlanError
 
-Entry = Mapping[str, Any]
 # each id stands once in these sections; exhibits become files, claims become pages
 ALONE = ("studies", "assumptions", "deviations", "errata", *REGISTRY)
 TOGETHER = (("claims", "appendix", "withdrawn"), tuple(REGISTRY))
@@ -64,7 +61,7 @@ def _check_overrides(document: Document, root: Path) -> None:
     entry = document.entry
     has = {
         kind: {
-            key: _parameters(line, kind, document.where(kind, key), root)
+            key: names(resolve.accepted(line["is"], kind, document.where(kind, key), root))[1]
             for key, line in entry[kind].items()
         }
         for kind in ("problems", "algorithms")
@@ -93,10 +90,3 @@ def _check_parameters(named: set[str], known: set[str], where: str) -> None:
             f"{where}: unknown parameter {', '.join(wrong)}; known:"
             f" {', '.join(sorted(known)) or 'none'}{nearest(wrong[0], sorted(known))}"
         )
-
-
-def _parameters(line: Entry, kind: str, where: str, root: Path) -> set[str]:
-    try:
-        return parameters_of(line["is"], kind, root=root)[1]
-    except LookupError as error:
-        raise PlanError(f"{where}: `is: {line['is']}`: {error.args[0]}") from None

@@ -62,6 +62,7 @@ def signature(name: str, package: str, *, root: Path = ROOT) -> Signature:
     raise LookupError(f"no {wanted} in {package}/{module}.py")
 
 
+@cache
 def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[str], set[str]]:
     """(required, all) names of parameters and of fields, as `flat` has them. Raises LookupError."""
     return names(signature(name, package, root=root))

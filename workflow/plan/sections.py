@@ -403,6 +403,3 @@ def _without_unread(entry: Any, kind: str) -> Any:
 def keys(model: type[Section]) -> set[str]:
     """The keys of a section as the YAML writes them."""
     return {info.alias or name for name, info in model.model_fields.items()}
-
-
-RESERVED = frozenset(keys(ProblemEntry) | keys(AlgorithmEntry))  # no parameters of a constructor

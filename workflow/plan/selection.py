@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 from workflow.plan import published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
-from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, curve_name
+from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of, curve_name
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 
@@ -55,11 +56,6 @@ def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> C
 def default_of(paper: Paper, cell: Cell) -> Cell | None:
     """The default run of what a cell runs under a reading; None where none is planned."""
     return planned(paper, cell.problem, curve_name(cell.algorithm, DEFAULT, cell.variant))
-
-
-def algorithm_of(curve: str) -> str:
-    """The algorithm in `algorithm[@reading][+variant]`."""
-    return curve.split("@")[0].split("+")[0]
 
 
 def is_cut(paper: Paper, variant: str) -> bool:
@@ -257,6 +253,33 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
         for problem in entry["problems"]
         for _, cell in under_readings(paper, problem, entry["curves"], readings, relative_to=base)
     ]
+
+
+def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
+    """Every run whose records a table needs. Raises PlanError."""
+    entry = line_of(paper, "tables", "table", name)
+    if entry["kind"] in ("parameters", "settings"):
+        return []
+    if entry["kind"] in ("study", "growth"):
+        return [paper.study(entry["study"])]
+    if entry["kind"] == "published":
+        return published_cells(paper)
+    cells = table_cells(paper, entry)
+    if base := entry.get("relative_to"):
+        cells += [paper.cell(cell.problem_name, base) for cell in cells]
+    return [companion for cell in cells for companion in companions(paper, cell)]
+
+
+def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
+    """Those that a table needs, and those of which it says how many there are. What is published is
+    compared with all settings of its experiments: with all runs of the paper.
+    """
+    line = line_of(paper, "tables", "table", name)
+    if line["kind"] == "published":
+        return paper.parts
+    places = product(line.get("problems", paper.entry["problems"]), line.get("algorithms", []))
+    counted = [paper.aliases[place] for place in places if place in paper.aliases]
+    return [*counted, *table_runs(paper, name)]
 
 
 def published_cells(paper: Paper) -> list[Cell]:

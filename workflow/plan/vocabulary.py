@@ -18,7 +18,6 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
-    GetJsonSchemaHandler,
     ValidationError,
     ValidationInfo,
     model_validator,
@@ -180,13 +179,6 @@ class Expected:
 
         return core_schema.no_info_wrap_validator_function(judged, handler(source))
 
-    def __get_pydantic_json_schema__(
-        self, schema: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> dict[str, Any]:
-        """The pattern is anchored as JSON Schema wants it."""
-        found = handler(schema)
-        return {**found, "pattern": f"^(?:{self.pattern})$"} if self.pattern else found
-
 
 def _distinct(values: list[str]) -> list[str]:
     twice = [value for number, value in enumerate(values) if value in values[:number]]
@@ -196,7 +188,6 @@ def _distinct(values: list[str]) -> list[str]:
 
 
 DISTINCT = AfterValidator(_distinct)
-UNIQUE = Field(json_schema_extra={"uniqueItems": True})
 Words = Annotated[str, Expected("words")]
 Sentence = Annotated[str, MinLen(10), Expected("a sentence of at least ten letters")]
 Column = Annotated[str, Expected("the name of a column")]
@@ -236,20 +227,20 @@ Curve = Annotated[
     Expected("a curve, algorithm[@reading][+variant]", r"[^@+]+(?:@[^@+]+)?(?:\+[^@+]+)?"),
     Named("algorithm"),
 ]
-Curves = Annotated[list[Curve], MinLen(1), DISTINCT, UNIQUE]
-Names = Annotated[list[Words], MinLen(1), DISTINCT, UNIQUE]
+Curves = Annotated[list[Curve], MinLen(1), DISTINCT]
+Names = Annotated[list[Words], MinLen(1), DISTINCT]
 Problem = Annotated[Words, Named("problem")]
-Problems = Annotated[list[Problem], MinLen(1), DISTINCT, UNIQUE]
-Algorithms = Annotated[list[Annotated[Words, Named("algorithm")]], MinLen(1), DISTINCT, UNIQUE]
+Problems = Annotated[list[Problem], MinLen(1), DISTINCT]
+Algorithms = Annotated[list[Annotated[Words, Named("algorithm")]], MinLen(1), DISTINCT]
 Reading = Annotated[Words, Named("reading")]
-Readings = Annotated[list[Reading], MinLen(1), DISTINCT, UNIQUE]
+Readings = Annotated[list[Reading], MinLen(1), DISTINCT]
 Variant = Annotated[Words, Named("variant")]
-Variants = Annotated[list[Variant], MinLen(1), DISTINCT, UNIQUE]
-Scales = Annotated[list[Annotated[Words, Named("scale")]], MinLen(1), DISTINCT, UNIQUE]
+Variants = Annotated[list[Variant], MinLen(1), DISTINCT]
+Scales = Annotated[list[Annotated[Words, Named("scale")]], MinLen(1), DISTINCT]
 Study = Annotated[Words, Named("study")]
 ClaimName = Annotated[Words, Named("claim")]
 ExhibitName = Annotated[Words, Named("exhibit")]
-Errata = Annotated[list[Annotated[Words, Named("erratum")]], MinLen(1), DISTINCT, UNIQUE]
+Errata = Annotated[list[Annotated[Words, Named("erratum")]], MinLen(1), DISTINCT]
 Rows = Annotated[
     dict[str, Annotated[float | str, Expected("a number or words")]],
     MinLen(1),

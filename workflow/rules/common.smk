@@ -97,7 +97,9 @@ def code_of_run(wildcards):
 def given_to_run(wildcards, output):
     # A file, since Snakemake prints the whole command of a job that fails. It is written wherever the job runs. Since this
     # names the output, Snakemake takes it for no cause to run again: the digest is that.
-    return cells.hand_over(part_of(wildcards), Path(".snakemake", "given"))
+    return cells.hand_over(
+        part_of(wildcards), Path(".snakemake", "given"), write=not workflow.dryrun
+    )
 
 
 def memory(wildcards, attempt):
@@ -132,8 +134,10 @@ def shown_files(plan, folder):
 
 def report_files(plan):
     # Lost records, too: where what is drawn from them is there, Snakemake alone would think that nobody needs them any more.
-    lost = [path for path in plan.records(plan.parts) if not os.path.exists(path)]
-    return [*lost, *shown_files(plan, SCALE)]
+    # Where there are no verdicts, these are made, and wait for every record.
+    shown = shown_files(plan, SCALE)
+    records = plan.records(plan.parts) if os.path.exists(shown[0]) else []
+    return [*(path for path in records if not os.path.exists(path)), *shown]
 
 
 def folder_of(wildcards, output):
@@ -158,16 +162,19 @@ def published_files(plan):
 
 def drawn_as(plan):
     # The code and the YAML of a report, and the records of one's own that it reads as well: as its input they would be made.
-    own = {
-        str(path): path.stat().st_mtime_ns
-        for part in read_by(plan)
-        for path in map(part.record, part.seeds)
-        if path.exists()
-    }
-    drawers = {"workflow.draw.report"}
-    for kind, line in lines_of(plan.entry):
-        drawers.update(kind.modules(line))
-    return digest.digest(sorted(drawers), {"entry": plan.entry, "own": own})
+    def code(wildcards):
+        own = {
+            str(path): path.stat().st_mtime_ns
+            for part in read_by(plan)
+            for path in map(part.record, part.seeds)
+            if path.exists()
+        }
+        drawers = {"workflow.draw.report"}
+        for kind, line in lines_of(plan.entry):
+            drawers.update(kind.modules(line))
+        return digest.digest(sorted(drawers), {"entry": plan.entry, "own": own})
+
+    return code
 
 
 def drawn_from(kind):

@@ -52,11 +52,6 @@ def main(arguments: list[str] | None = None) -> int:
         help="files for the records, one a seed (default: results/ and its store)",
     )
     parser.add_argument(
-        "--evaluations",
-        type=int,
-        help="a smaller budget, with -o only: the exact prefix of the full run",
-    )
-    parser.add_argument(
         "--seconds",
         type=float,
         default=Limits.seconds,
@@ -113,16 +108,11 @@ def _targets(options: argparse.Namespace) -> list[Target]:
 def _planned(options: argparse.Namespace) -> Cell | Study:
     """The cell or study that a command line names. Raises PlanError."""
     # what a job of the workflow does not need
-    from workflow.plan.expand import load, shortened
+    from workflow.plan.expand import load
     from workflow.plan.wishes import check_folders
 
     check_folders()
-    part = load(options.paper, options.scale).part(options.problem, options.curve)
-    if options.evaluations is None:
-        return part
-    if options.output is None:
-        raise PlanError("--evaluations makes a shorter run than planned: name its file with -o")
-    return shortened(part, options.evaluations)
+    return load(options.paper, options.scale).part(options.problem, options.curve)
 
 
 def all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict[Target, Made]:

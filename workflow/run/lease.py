@@ -9,14 +9,11 @@ same would write the same bits: the lock saves their time.
 from __future__ import annotations
 
 import errno
-import fcntl
 import logging
 import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from filelock import BaseFileLock, FileLock, SoftFileLock, Timeout
@@ -37,23 +34,6 @@ REMEDY = {
 
 class Refused(RuntimeError):
     """A record that this process may not make; says who does, or why nobody can, and what to do."""
-
-
-@dataclass(frozen=True)
-class Owner:
-    """The process that makes a record, or made it until it died."""
-
-    pid: int = 0  # 0 where it does not name itself
-    host: str = ""
-    since: str = ""  # UTC
-
-    def __str__(self) -> str:
-        if not self.pid:
-            return "a process that it does not name"
-        return f"process {self.pid} on {self.host} (since {self.since})"
-
-
-NOBODY = Owner()
 
 
 def running(made: Path) -> Path:
@@ -116,25 +96,9 @@ def _release(lock: BaseFileLock, made: Path) -> None:
     lock.release()
 
 
-def owner(lease: Path) -> Owner | None:
-    """Who holds a lease, or held it until it died; None where there is none."""
-    try:
-        lines = lease.read_text(encoding="utf-8", errors="replace").splitlines()
-        since = datetime.fromtimestamp(lease.stat().st_mtime, UTC).isoformat(timespec="seconds")
-    except OSError:
-        return None
-    if len(lines) < 2 or not lines[0].isdecimal():
-        return NOBODY
-    return Owner(int(lines[0]), lines[1], since)
-
-
-def is_held(lease: Path) -> bool:
-    """Whether a process that lives holds a lease."""
-    try:
-        with lease.open(encoding="utf-8") as file:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-    except FileNotFoundError:
-        return False
-    except OSError:  # it is locked, or its file system knows no locks and nobody can say
-        return True
-    return False
+def owner(lease: Path) -> str:
+    """Who holds a lease, or held it until it died, in words."""
+    with suppress(OSError, ValueError):
+        pid, host = lease.read_text(encoding="utf-8", errors="replace").splitlines()
+        return f"process {int(pid)} on {host}"
+    return "a process that it does not name"

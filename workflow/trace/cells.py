@@ -12,7 +12,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -215,20 +215,25 @@ def curve_name(algorithm: str, reading: str, variant: str) -> str:
     return algorithm + (f"@{reading}" if reading else "") + (f"+{variant}" if variant else "")
 
 
+def algorithm_of(curve: str) -> str:
+    """The algorithm of `algorithm[@reading][+variant]`."""
+    return curve.partition("@")[0].partition("+")[0]
+
+
 def as_json(part: Cell | Study) -> str:
     """What decides the runs of a cell or a study, on one line: all but their seeds, of which each
     job is told some.
     """
-    return json.dumps({**asdict(part), "seeds": []})
+    return json.dumps({**vars(part), "seeds": []})
 
 
-def hand_over(part: Cell | Study, folder: Path) -> str:
+def hand_over(part: Cell | Study, folder: Path, *, write: bool = True) -> str:
     """A file in a folder, named by its content, that says what decides the runs of a cell or a
-    study.
+    study. Without `write` it is only named.
     """
     text = as_json(part)
     path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
-    if not path.exists():
+    if write and not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
         with atomic(path) as temporary:
             temporary.write_text(text, encoding="utf-8")

@@ -606,7 +606,7 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
         {"algorithm": "A", "parameter": "beta", "p": "theorem", "q": "theorem"},
     ]
     assert asked == [("toy", "paper")]
-    assert tabulate.runs_of(here.paper, "t") == []
+    assert selection.table_runs(here.paper, "t") == []
     assert "| B | qbar | 3 | 0.25 |" in tabulate.as_markdown(here.paper, "t", table)
 
 
@@ -716,7 +716,7 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
     text = tabulate.as_markdown(toy.paper, "t", table)
     assert "| p | B | default | 4 | 10 | 0 | ∞ | ∞ | ∞ | 4 | ∞ | 0 | 0 | 1 | real |" in text
     assert "| p | C | default | 4 | 10 | 4 | 8.5 | 7.75 | 9.25 | 0 | - | 8 | 3 | 1 | real |" in text
-    runs = {run.name for run in tabulate.runs_of(toy.paper, "t")}
+    runs = {run.name for run in selection.table_runs(toy.paper, "t")}
     assert runs == {f"toy/p/{name}" for name in ("A", "A@code", "B", "C")}
     toy.drop(toy.cells["p", "B"], range(4))
     assert set(tabulate.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}

@@ -1,7 +1,6 @@
 """What `make figures` prints while it runs."""
 
 import io
-import json
 import logging
 import types
 
@@ -9,51 +8,10 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 import snakemake_logger_plugin_noregret as plugin
 
-OPEN = ("direction only", "inconclusive", "not decided")  # these decide nothing
-
 
 class Terminal(io.StringIO):
     def isatty(self):
         return True
-
-
-def test_jobs_are_counted_and_have_names_for_people(tmp_path):
-    verdicts = tmp_path / "verdicts.json"
-    claims = [{"verdict": word} for word in ("reproduced", "contradicted", *OPEN)]
-    verdicts.write_text(json.dumps({"claims": claims}))
-    board = plugin.Board()
-    board.plan({"run": 2, "figure": 1, "verdicts": 1, "all": 1, "total": 5})
-    several = tuple(f"results/paper/bkb/abalone/BKB/{seed}.parquet" for seed in range(3))
-    board.start(1, "run_seeds_0_2", several, "")
-    board.start(2, "run", ("results/paper/bkb/studies/sketch/4.parquet",), "")
-    board.start(3, "figure", ("figures/paper/bkb/fig1.pdf",), "a.log")
-    assert str(board) == (
-        "0 of 4 jobs · 0 claims decided · now bkb abalone BKB, bkb studies sketch 4 and 1 more"
-    )
-    board.start(4, "verdicts", (str(verdicts), str(tmp_path / "verdicts.parquet")), "")
-    board.finish(4)
-    board.finish(1)
-    assert (board.finished, board.decided, board.share) == (2, 2, 0.5)
-    assert board.fail(3) == ["failed: figure bkb fig1 (a.log)"]
-    assert board.fail(3) == []
-
-
-def test_a_terminal_has_one_line_and_everything_else_few():
-    terminal, plain = plugin.Lines(Terminal()), plugin.Lines(io.StringIO())
-    for lines in (terminal, plain):
-        for number in range(1000):
-            lines.progress(f"line {number}", number / 1000)
-        lines.say("no space left")
-        lines.end()
-    assert terminal.stream.getvalue().count("\n") == 1
-    assert terminal.stream.getvalue().endswith("\r")
-    written = plain.stream.getvalue().splitlines()
-    assert len(written) == 21 and written[-1] == "no space left"
-    for _ in range(1000):
-        plain.say("failed")
-    plain.say("the end", last=True)
-    written = plain.stream.getvalue().splitlines()
-    assert len(written) == plugin.MOST + 1 and written[-1] == "the end"
 
 
 def event(level=logging.INFO, message="", **said):
@@ -62,19 +20,64 @@ def event(level=logging.INFO, message="", **said):
     return record
 
 
-def test_errors_are_told_and_the_rest_is_left_to_the_log(monkeypatch):
-    stream = io.StringIO()
+def handler(monkeypatch, stream):
     monkeypatch.setattr(plugin.sys, "stderr", stream)
-    one = plugin.LogHandler(types.SimpleNamespace(stdout=False, dryrun=False), None)
+    return plugin.LogHandler(types.SimpleNamespace(stdout=False, dryrun=False), None)
+
+
+def begun(number, rule, outputs, log=""):
+    return event(
+        event=LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=outputs, log=[log] * bool(log)
+    )
+
+
+def test_jobs_are_counted_and_have_names_for_people(monkeypatch):
+    one = handler(monkeypatch, Terminal())
+    stats = {"run": 2, "figure": 1, "verdicts": 1, "all": 1, "total": 5}
+    one.emit(event(event=LogEvent.RUN_INFO, stats=stats))
+    several = [f"results/paper/bkb/abalone/BKB/{seed}.parquet" for seed in range(3)]
+    one.emit(begun(1, "run_seeds_0_2", several))
+    one.emit(begun(2, "run", ["results/paper/bkb/studies/sketch/4.parquet"]))
+    one.emit(begun(3, "figure", ["figures/paper/bkb/fig1.pdf"], "a.log"))
+    one.emit(begun(5, "all", []))
+    assert one.stream.getvalue().endswith(
+        "\r0 of 4 jobs · now bkb abalone BKB, bkb studies sketch 4 and 1 more"
+    )
+    one.emit(event(event=LogEvent.JOB_FINISHED, job_id=1))
+    for _ in range(2):
+        one.emit(event(logging.ERROR, event=LogEvent.JOB_ERROR, jobid=3))
+    assert one.stream.getvalue().count("failed: figure bkb fig1 (a.log)\n") == 1
+    assert one.stream.getvalue().endswith("\r1 of 4 jobs · now bkb studies sketch 4")
+
+
+def test_a_terminal_has_one_line_and_everything_else_few(monkeypatch):
+    for stream, lines in ((Terminal(), 1), (io.StringIO(), 21)):
+        one = handler(monkeypatch, stream)
+        one.emit(event(event=LogEvent.RUN_INFO, stats={"run": 1000}))
+        for number in range(999):
+            one.emit(begun(number, "run", [f"results/paper/bkb/abalone/BKB/{number}.parquet"]))
+            one.emit(event(event=LogEvent.JOB_FINISHED, job_id=number))
+        one.emit(event(logging.ERROR, "no space left"))
+        assert stream.getvalue().count("\n") == lines
+        if not stream.isatty():
+            for _ in range(1000):
+                one.emit(event(logging.ERROR, "failed"))
+        one.close()
+        one.close()
+        written = stream.getvalue().splitlines()
+        assert written[-1].startswith("999 of 1000 jobs done after 0 s")
+        assert stream.isatty() or len(written) == plugin.MOST + 1
+
+
+def test_errors_are_told_and_the_rest_is_left_to_the_log(monkeypatch):
+    one = handler(monkeypatch, io.StringIO())
     one.emit(event(message="Building DAG of jobs..."))
     one.emit(event(event=LogEvent.RUN_INFO, stats={"figure": 1, "total": 1}))
-    job = {"rule_name": "figure", "output": ["figures/paper/bkb/f.png"], "log": ["f.log"]}
-    one.emit(event(event=LogEvent.JOB_INFO, jobid=3, **job))
+    one.emit(begun(3, "figure", ["figures/paper/bkb/f.png"], "f.log"))
     one.emit(event(logging.ERROR, event=LogEvent.JOB_ERROR, jobid=3))
     one.emit(event(logging.ERROR, "no space left"))
     one.close()
-    one.close()
-    said = stream.getvalue()
+    said = one.stream.getvalue()
     assert "Building" not in said
     assert "failed: figure bkb f (f.log)\n" in said and "no space left\n" in said
     assert said.splitlines()[-1].startswith("0 of 1 jobs done after 0 s")

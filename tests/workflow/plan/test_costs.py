@@ -1,11 +1,14 @@
 """What a run costs by the table of measured ones, and how seeds share jobs."""
 
+from dataclasses import replace
+
 import pytest
 
 from workflow.operate import publish
 from workflow.plan import costs
 from workflow.plan.costs import Cost, Measured
 from workflow.plan.expand import chosen_papers, load
+from workflow.trace.cells import Study
 
 TABLE = (
     Measured("toy", "p", "A", 100, 40.0, 50.0, 300),
@@ -50,10 +53,11 @@ def test_a_method_of_another_paper_costs_what_it_took_there():
 
 @pytest.mark.usefixtures("table")
 def test_a_study_costs_what_was_measured_or_what_the_dearest_does():
-    assert costs.estimate_study("toy", "short") == Cost(2.0, 3.0, 150, measured=True)
-    assert costs.estimate_study("toy", "short", is_cut=True).seconds == pytest.approx(0.2)
-    assert costs.estimate_study("toy", "new") == Cost(70.0, 75.0, 900, measured=False)
-    assert costs.estimate_study("other", "new") == costs.UNKNOWN
+    study = Study("toy", "smoke", "short", (0,), "p", "f", {}, {})
+    assert costs.of(study) == Cost(2.0, 3.0, 150, measured=True)
+    assert costs.of(replace(study, is_cut=True)).seconds == pytest.approx(0.2)
+    assert costs.of(replace(study, id="new")) == Cost(70.0, 75.0, 900, measured=False)
+    assert costs.of(replace(study, paper="other")) == costs.UNKNOWN
 
 
 def test_a_checkout_without_a_table_still_plans(monkeypatch, tmp_path):

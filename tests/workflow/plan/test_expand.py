@@ -12,7 +12,6 @@ import pytest
 import yaml
 
 from tests.workflow.checkout import linked, write
-from workflow.draw import tabulate
 from workflow.plan import costs, exhibits, expand, resolve, selection
 from workflow.plan.expand import load
 from workflow.plan.show import main
@@ -499,7 +498,7 @@ def test_figures_and_tables_of_other_scales_are_left_out(mini):
     with pytest.raises(PlanError, match="unknown figure 'large'; known: every"):
         selection.figure_runs(mini(shown, "short"), "large")
     with pytest.raises(PlanError, match="unknown table 'small'; known: always"):
-        tabulate.runs_of(mini(shown), "small")
+        selection.table_runs(mini(shown), "small")
 
 
 def test_a_scale_may_leave_out_all_figures(mini):

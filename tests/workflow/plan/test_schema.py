@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pytest
 
-from workflow.draw import tabulate
 from workflow.judge import claims
 from workflow.plan import expand, reader, selection
 
@@ -20,7 +19,7 @@ def test_the_papers_follow_the_schema_and_name_only_runs_that_are_planned(name):
         for figure in paper.entry.get("figures", []):
             selection.figure_runs(paper, figure["id"])
         for table in paper.entry.get("tables", []):
-            tabulate.runs_of(paper, table["id"])
+            selection.table_runs(paper, table["id"])
         for line in paper.entry.get("ranks", []):
             selection.rank_runs(paper, line["id"])
 

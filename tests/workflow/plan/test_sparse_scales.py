@@ -188,7 +188,7 @@ def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
     }
     assert [panel["problem"] for panel in selection.panel_options(short, "one-panel")] == ["small"]
     assert [run.name for run in selection.figure_runs(smoke, "none")] == ["mini/small/slow"]
-    assert [run.name for run in tabulate.runs_of(short, "t-some")] == [
+    assert [run.name for run in selection.table_runs(short, "t-some")] == [
         "mini/small/greedy",
         "mini/small/greedy@wide",
         "mini/large/greedy",

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workflow.run import lease
-from workflow.run.lease import Owner, Refused
+from workflow.run.lease import Refused
 
 
 @pytest.fixture(autouse=True)
@@ -51,12 +51,8 @@ def another(made, seconds=60.0):
 
 def test_a_lease_names_its_process_while_it_is_held_and_leaves_nothing(made):
     path = lease.running(made)
-    assert lease.owner(path) is None and not lease.is_held(path)
     with lease.held(made):
-        found = lease.owner(path)
-        assert (found.pid, found.host) == (os.getpid(), platform.node())
-        assert lease.is_held(path)
-        assert str(found).startswith(f"process {os.getpid()} on {platform.node()} (since 20")
+        assert lease.owner(path) == f"process {os.getpid()} on {platform.node()}"
     assert list(made.parent.iterdir()) == []
 
 
@@ -80,9 +76,9 @@ def test_a_process_that_is_killed_leaves_a_lease_that_keeps_nobody_away(made):
         process.kill()
         process.join()
     path = lease.running(made)
-    assert lease.owner(path).pid == process.pid and not lease.is_held(path)
+    assert lease.owner(path).startswith(f"process {process.pid} on ")
     with lease.held(made, wait=0):
-        assert lease.owner(path).pid == os.getpid()
+        assert lease.owner(path).startswith(f"process {os.getpid()} on ")
     assert list(made.parent.iterdir()) == []
 
 
@@ -90,7 +86,7 @@ def test_a_process_that_is_killed_while_others_wait_is_followed(made, monkeypatc
     with another(made) as process:
         monkeypatch.setattr(lease.log, "warning", lambda *_: process.kill())
         with lease.held(made):
-            assert lease.owner(lease.running(made)).pid == os.getpid()
+            assert lease.owner(lease.running(made)).startswith(f"process {os.getpid()} on ")
 
 
 def _contend(made, ready, won):
@@ -119,8 +115,7 @@ def test_of_many_that_want_it_at_once_each_is_alone(made):
 def test_a_lease_that_says_nothing_names_nobody(made, text):
     made.parent.mkdir()
     lease.running(made).write_bytes(text.encode(errors="surrogateescape"))
-    assert lease.owner(lease.running(made)) == Owner()
-    assert "does not name" in str(Owner())
+    assert "does not name" in lease.owner(lease.running(made))
 
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT])

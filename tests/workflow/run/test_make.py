@@ -374,7 +374,6 @@ def test_a_wrong_command_line_is_a_sentence(capsys):
         (("BKBB", "0"), "no run makes the curve 'BKBB'"),
         (("BKB", "1-0"), "expected a rising range"),
         (("BKB", "0-1", "-o", "x.parquet"), "-o: expected a file for each of 2 seeds, got 1"),
-        (("BKB", "0", "--evaluations", "5"), "name its file with -o"),
         (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, paper"),
     ]:
         assert runner.main(["bkb", "abalone", *arguments]) == 1
