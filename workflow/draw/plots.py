@@ -1,8 +1,9 @@
 """Draw one figure of a paper.
 
-Writes <figure>.pdf, .png, .csv (what is drawn) and .json (the same, thinned, for interactive pages)
-into figures/<scale>/<paper>/. The files are the same bytes when drawn again. Substituted data are
-named in the small print and written across their panels.
+Writes <figure>.png, .csv (what is drawn) and .json (the same, thinned, for interactive pages) into
+figures/<scale>/<paper>/, and for print <figure>.pdf where that is asked for. The files are the same
+bytes when drawn again. Substituted data are named in the small print and written across their
+panels.
 """
 
 from __future__ import annotations
@@ -21,9 +22,9 @@ import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+from numpy.typing import NDArray
 
 from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Mark, Panel, drawn, panels_of
@@ -45,7 +46,7 @@ from workflow.plan.selection import Line, figure_runs
 from workflow.plan.selection import figure as figure_entry
 from workflow.trace.atomic import atomic
 
-KINDS = ("pdf", "png", "csv", "json")
+PAD = 0.05  # inches, around the words of a panel
 BESIDE = 0.9  # inches of a panel's width that are not its axes
 BESIDE_NAMES = 2.6  # the same where rows of dots have names
 PALE = "#444444"
@@ -61,6 +62,7 @@ SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9,
     "axes.titlesize": 10,
+    "axes.titley": 1.0,  # else each layout looks for ticks above a panel, of which there are none
     "axes.spines.top": False,
     "axes.spines.right": False,
     "axes.grid": True,
@@ -75,46 +77,54 @@ RC: dict[Any, Any] = {
 }
 
 
-def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write one figure as PDF, PNG, CSV and JSON; returns their paths.
-
-    Raises PlanError, BadRecord.
+def draw(
+    paper: Paper, store: Store, name: str, folder: Path, *, printed: bool = False
+) -> list[Path]:
+    """Write one figure as PNG, CSV, JSON and, where it is to be `printed`, PDF; returns their
+    paths. Raises PlanError, BadRecord.
     """
     runs = figure_runs(paper, name)
     store.check(runs)
     panels = panels_of(paper, store, name)
     note = small_print(paper, figure_entry(paper, name), panels, other=store.of_other_code(runs))
-    return write(paper, figure_entry(paper, name), panels, note, folder)
+    return write(paper, figure_entry(paper, name), panels, note, folder, printed=printed)
 
 
 def write(
-    paper: Paper, entry: Line, panels: Sequence[Panel], note: str, folder: Path
+    paper: Paper,
+    entry: Line,
+    panels: Sequence[Panel],
+    note: str,
+    folder: Path,
+    *,
+    printed: bool = False,
 ) -> list[Path]:
-    """Write panels as PDF, PNG, CSV and JSON under the name of their line in the YAML, with a small
-    print; returns their paths.
+    """Write panels under the name of their line in the YAML, with a small print, in the formats of
+    `draw`; returns their paths.
     """
     name = entry["id"]
-    paths = [folder / f"{name}.{kind}" for kind in KINDS]
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
         figure = _figure(panels, note, entry.get("title", ""))
-        save(figure, *paths[:2], title=f"{paper.name} {name}")
-    with atomic(paths[2]) as temporary:
+        pictures = save(figure, folder / name, title=f"{paper.name} {name}", printed=printed)
+    paths = [folder / f"{name}.{kind}" for kind in ("csv", "json")]
+    with atomic(paths[0]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
-    with atomic(paths[3]) as temporary:
+    with atomic(paths[1]) as temporary:
         temporary.write_text(as_json(entry.get("title", name), panels), encoding="utf-8")
-    return paths
+    return [*pictures, *paths]
 
 
-def save(figure: Figure, pdf: Path, png: Path, *, title: str) -> None:
-    """Write a figure, without the time and the programs that made it, and close it."""
-    if engine := figure.get_layout_engine():  # each file would draw twice to find the same places
-        engine.execute(figure)
-        figure.set_layout_engine(None)
-    with atomic(png) as temporary:
-        figure.savefig(temporary, format="png", metadata={"Software": None})
-    with atomic(pdf) as temporary:
-        figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": title})
+def save(figure: Figure, stem: Path, *, title: str, printed: bool = False) -> list[Path]:
+    """Write a figure as PNG, and as PDF, which takes longer, where it is to be `printed`; without
+    the time and the programs that made it. Closes it and returns the paths.
+    """
+    paths = [Path(f"{stem}.png"), Path(f"{stem}.pdf")][: 1 + printed]
+    of_format = ({"Software": None}, {"CreationDate": None, "Title": title})
+    for path, metadata in zip(paths, of_format, strict=False):
+        with atomic(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:], metadata=metadata)
     plt.close(figure)
+    return paths
 
 
 def small_print(
@@ -233,10 +243,7 @@ def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figur
     head = wrapped(title, width, TITLE) if title else []
     high = HEAD_LINE * len(head) + (MARGIN if head else 0)
     total = height * down + low + high
-    engine = ConstrainedLayoutEngine(
-        rect=(0, low / total, 1, 1 - (low + high) / total), w_pad=0.06, h_pad=0.05
-    )
-    figure, axes = plt.subplots(down, across, figsize=(width, total), layout=engine, squeeze=False)
+    figure, axes = plt.subplots(down, across, figsize=(width, total), squeeze=False)
     for panel, ax, lines in zip(panels, axes.flat, above, strict=False):
         _draw_panel(ax, panel)
         _put_above(ax, panel.title, "\n".join(lines))
@@ -257,7 +264,30 @@ def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figur
     if head:
         figure.text(0.5, 1 - MARGIN / total, "\n".join(head), ha="center", va="top", fontsize=TITLE)
     put_small_print(figure, note)
+    _arrange(figure, axes, low, total - high)
     return figure
+
+
+def _arrange(figure: Figure, axes: NDArray, low: float, high: float) -> None:
+    """Give all panels (rows, columns) of a figure one size between two heights in inches, with room
+    for the words around them. Layout engines do the same and measure each panel twice or more,
+    which takes longer than all else of a figure.
+    """
+    margins = np.zeros((*axes.shape, 4))  # inches: left, below, right, above
+    for place, ax in np.ndenumerate(axes):
+        if ax.axison:
+            around, own = ax.get_tightbbox(for_layout_only=True).extents, ax.bbox.extents
+            margins[place] = np.maximum((own - around) * [1, 1, -1, -1], 0) / figure.dpi + PAD
+    before, after = margins.max(axis=0)[:, [0, 2]].T  # of each column
+    below, above = margins.max(axis=1)[:, [1, 3]].T  # of each row
+    (down, across), wide = axes.shape, figure.get_figwidth()
+    size = np.array([wide - (before + after).sum(), high - low - (below + above).sum()])
+    size = size / (across, down)
+    x = np.cumsum(before + after + size[0]) - after - size[0]
+    y = high - np.cumsum(below + above + size[1]) + below
+    for (row, column), ax in np.ndenumerate(axes):
+        inside = np.array([x[column], y[row], *size])
+        ax.set_position(inside / np.tile(figure.get_size_inches(), 2))
 
 
 def _legend(panels: Sequence[Panel]) -> list[Line2D]:

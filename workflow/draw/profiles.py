@@ -1,8 +1,8 @@
 """Draw data profiles.
 
-Writes <profile>.pdf, .png, .csv and .json into figures/<scale>/<paper>/, as for figures: the share
-of targets that each curve has reached (More and Wild, SIAM J. Optim. 20, 2009), over the
-evaluations after the initial design or over the CPU seconds of the algorithm.
+Writes <profile>.png, .csv, .json and, for print, .pdf, as for figures: the share of targets that
+each curve has reached (More and Wild, SIAM J. Optim. 20, 2009), over the evaluations after the
+initial design or over the CPU seconds of the algorithm.
 
 An instance is a problem with a seed. There f_0 is the value from which the curves start, the best
 feasible one of the initial design, and f_L the least feasible one that any of them finds within the
@@ -41,8 +41,10 @@ SAYS = (
 Cells = Mapping[str, Mapping[str, Cell]]
 
 
-def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write one line of profiles as PDF, PNG, CSV and JSON; returns their paths.
+def draw(
+    paper: Paper, store: Store, name: str, folder: Path, *, printed: bool = False
+) -> list[Path]:
+    """Write one line of profiles as a figure is written; returns the paths.
 
     Raises PlanError, BadRecord.
     """
@@ -51,9 +53,8 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     panels = [profile(store, own, cells) for own, cells in profile_panels(paper, entry)]
     shares = ", ".join(f"{target:g}" for target in entry["targets"])
     other, says = store.of_other_code(runs), SAYS.format(targets=shares)
-    return write(
-        paper, entry, panels, small_print(paper, entry, panels, other=other, says=says), folder
-    )
+    note = small_print(paper, entry, panels, other=other, says=says)
+    return write(paper, entry, panels, note, folder, printed=printed)
 
 
 def profile(store: Store, panel: Mapping[str, Any], planned: Cells) -> Panel:

@@ -1,9 +1,9 @@
 """Rank algorithms over several problems.
 
-Writes <ranks>.pdf, <ranks>.png (a critical-difference diagram, Demsar, JMLR 7, 2006) and
-<ranks>.csv. What is ranked on a problem is the mean over the seeds,
-as figures and tables have it: the problems are the sample, since the seeds of one problem are no
-independent evidence about others.
+Writes <ranks>.png (a critical-difference diagram, Demsar, JMLR 7, 2006), <ranks>.csv and, for
+print, <ranks>.pdf. What is ranked on a problem is the mean over the seeds, as figures and tables
+have it: the problems are the sample, since the seeds of one problem are no independent evidence
+about others.
 """
 
 from __future__ import annotations
@@ -216,23 +216,24 @@ def table(found: Ranking) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names)
 
 
-def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
-    """Write the diagram as PDF and PNG and the ranks as CSV; returns their paths.
-
-    Raises PlanError, BadRecord.
+def draw(
+    paper: Paper, store: Store, name: str, folder: Path, *, printed: bool = False
+) -> list[Path]:
+    """Write the diagram as PNG, and as PDF where it is to be `printed`, and the ranks as CSV;
+    returns their paths. Raises PlanError, BadRecord.
     """
     runs = rank_runs(paper, name)
     store.check(runs)
     found, other = ranking(paper, store, name), store.of_other_code(runs)
-    paths = [folder / f"{name}.{kind}" for kind in ("pdf", "png", "csv")]
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
         figure = diagram(
             found, ranks(paper, name)["title"], _small_print(paper, name, found, other)
         )
-        save(figure, *paths[:2], title=f"{paper.name} {name}")
-    with atomic(paths[2]) as temporary:
+        pictures = save(figure, folder / name, title=f"{paper.name} {name}", printed=printed)
+    path = folder / f"{name}.csv"
+    with atomic(path) as temporary:
         table(found).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
-    return paths
+    return [*pictures, path]
 
 
 def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> str:

@@ -2,7 +2,7 @@
 
 NAME is a figure, ranks, profile, picture or table of the paper's YAML, or `verdicts`: these, with
 claims by settings, and tables of comparisons, seeds and runs. Without a name all is made, in one
-process, so that each record is read once.
+process, so that each record is read once. What is asked for by name is drawn as PDF, too.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from workflow.trace.cells import PlanError
 from workflow.trace.record import BadRecord
 
 VERDICTS = "verdicts"
+VECTORS = ("draw.plots", "draw.profiles", "draw.ranks")  # draw PDF where that is asked for
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -51,7 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    failed = complaints(store, names, folder)
+    failed = complaints(store, names, folder, printed=bool(options.names))
     for sentence in failed.values():
         print(f"error: {sentence}", file=sys.stderr)
     if made := [name for name in names if name not in failed]:
@@ -71,8 +72,12 @@ def everything(paper: Paper) -> list[str]:
     return [VERDICTS, *exhibits(paper)]
 
 
-def complaints(store: Store, names: Iterable[str], folder: Path) -> dict[str, str]:
-    """Make some exhibits, or `verdicts`, in a folder; why some could not be made, by name."""
+def complaints(
+    store: Store, names: Iterable[str], folder: Path, *, printed: bool = False
+) -> dict[str, str]:
+    """Make some exhibits, or `verdicts`, in a folder; why some could not be made, by name. Figures
+    are drawn as PDF, too, where they are to be `printed`.
+    """
     kinds, failed = exhibits(store.paper), dict[str, str]()
     for name in names:
         try:
@@ -81,7 +86,8 @@ def complaints(store: Store, names: Iterable[str], folder: Path) -> dict[str, st
             else:
                 # a picture needs libraries that no other exhibit does
                 program = importlib.import_module(f"workflow.{kinds[name].program}")
-                program.draw(store.paper, store, name, folder)
+                how = {"printed": True} if printed and kinds[name].program in VECTORS else {}
+                program.draw(store.paper, store, name, folder, **how)
         except (PlanError, BadRecord, NotRun) as error:
             failed[name] = str(error)
     return failed

@@ -9,18 +9,17 @@ at least PASSES of the cases.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from workflow.judge.checks import holds
+from workflow.judge.checks import TESTS, holds, parts_of
 from workflow.judge.evidence import Evidence
-from workflow.measure.metrics import FEASIBLE, Array, metric
-from workflow.measure.store import NotRun, Run
+from workflow.measure.metrics import Array
+from workflow.measure.statistics import LEVEL
+from workflow.measure.store import NotRun
 from workflow.plan import selection
-from workflow.trace.cells import Cell
-from workflow.trace.record import Columns, Record
+from workflow.trace.cells import Cell, PlanError
 
 Claim = Mapping[str, Any]
 PASSES = 0.9  # a null model that passes so often shows that the check decides nothing
@@ -51,11 +50,7 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     """How often a null model passes the check of a claim."""
     check = claim["check"]
     if "curve" in line:
-        drawn, passes = _Drawn(evidence, claim, line["curve"]), list[bool]()
-        may_fail = round((1 - PASSES) * REPEATS)  # beyond it the other draws change nothing
-        while len(passes) < REPEATS and passes.count(False) <= may_fail:
-            passes.append(drawn.passes())
-        return float(np.mean(passes))
+        return _by_luck(evidence, check, line["curve"])
     if "instead" in line:
         side = next(side for side in CURVES if side in check)
         return float(holds(evidence, {**check, side: [line["instead"]]}))
@@ -70,71 +65,42 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     return float(holds(evidence, {**kept, side: line["column"], **bounds}))
 
 
-@dataclass
-class _Drawn:
-    """A claim about methods that are replaced by uniform draws from all evaluations of a curve that
-    searches at random: so much luck is in its check.
+def _by_luck(evidence: Evidence, check: Mapping[str, Any], curve: str) -> float:
+    """How often the best of uniform draws, from all evaluations of a curve that searches at random,
+    passes a check of simple regret in place of the claim's own curves. So much luck is in it.
     """
+    if check["metric"] != "simple_regret" or {"relative_to", "minus"} & check.keys():
+        raise PlanError(f"null model {curve}: expected a check of simple_regret alone")
+    random = np.random.Generator(np.random.Philox(key=REPEATS))
+    test = TESTS[check["test"]][1]
+    parts = [(part, part.read(evidence)) for part in parts_of(evidence, check)]
+    pools = {part.runs[0].name: _pool(evidence, part.runs[0], curve) for part, _ in parts}
 
-    evidence: Evidence
-    claim: Claim
-    curve: str
+    def passes() -> bool:
+        drawn: dict[str, Array] = {}  # a curve has the same runs in all of its comparisons
+        for part, data in parts:
+            own, seeds = part.runs[0], len(data[0] if isinstance(data, tuple) else data)
+            pool, at = pools[own.name], check.get("at", "end")
+            many = own.budget if at == "end" else min(at, own.budget)
+            if own.name not in drawn:  # the rank of the best of so many draws
+                best = len(pool) * random.random(seeds) ** (1 / many)
+                drawn[own.name] = pool[best.astype(np.int64)]
+            left = drawn[own.name]
+            mine = (left, data[1]) if isinstance(data, tuple) else left
+            if not test(check, part.what, mine, LEVEL).holds:
+                return False
+        return True
 
-    def __post_init__(self) -> None:
-        self.random = np.random.Generator(np.random.Philox(key=len(self.claim["id"])))
-        self.pools: dict[str, tuple[Mapping[str, Any], Columns]] = {}
-        check = self.claim["check"]
-        self.named = [*check.get("curves", []), *check.get("left", [])]
-
-    def passes(self) -> bool:
-        """Whether one such draw keeps the check in all its comparisons."""
-        store: Any = _Resampled(self)
-        return holds(replace(self.evidence, store=store), self.claim["check"])
-
-    def values(self, run: Cell, name: str) -> Array:
-        """A metric of draws in the place of a run, (n, T)."""
-        header, pool = self._pool(run.problem)
-        rows = []
-        for _ in self.evidence.store.seeds(run):  # `Evidence.values` takes of these what it reads
-            chosen = self.random.integers(len(pool["true"]), size=run.budget)
-            columns: Columns = {key: column[chosen] for key, column in pool.items()}
-            columns["batch"] = np.arange(run.budget)
-            rows.append(metric(name).of(Record(header, columns)))
-        return np.stack(rows)
-
-    def _pool(self, problem: str) -> tuple[Mapping[str, Any], Columns]:
-        """All evaluations of the null model on a problem, and the header of one of its runs."""
-        if problem not in self.pools:
-            store, null = (
-                self.evidence.store,
-                selection.place(self.evidence.paper, problem, self.curve),
-            )
-            records = [store.record(null, seed) for seed in store.seeds(null)]
-            pool: Columns = {
-                key: np.concatenate([one.columns[key] for one in records])
-                for key in ("true", "true_g", FEASIBLE)  # a published record has the last one alone
-                if key in records[0].columns
-            }
-            self.pools[problem] = records[0].header, pool
-        return self.pools[problem]
+    found = list[bool]()
+    may_fail = round((1 - PASSES) * REPEATS)  # beyond it the other draws change nothing
+    while len(found) < REPEATS and found.count(False) <= may_fail:
+        found.append(passes())
+    return float(np.mean(found))
 
 
-class _Resampled:
-    """The store with the runs of a claim's own curves replaced by draws."""
-
-    def __init__(self, drawn: _Drawn) -> None:
-        self._drawn, self._store = drawn, drawn.evidence.store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def values(self, run: Run, name: str) -> Array:
-        if isinstance(run, Cell) and run.curve in self._drawn.named:
-            return self._drawn.values(run, name)
-        return self._store.values(run, name)
-
-    def remembered(self, key: tuple[Any, ...], make: Any) -> Array:
-        """`Evidence.summary` names the run and what its metric is divided by, among others."""
-        if {key[0].rpartition("/")[2], *key[1:]} & {*self._drawn.named}:
-            return np.asarray(make())
-        return self._store.remembered(key, make)
+def _pool(evidence: Evidence, own: Cell, curve: str) -> Array:
+    """The simple regrets of all evaluations of a curve on the problem of a run, the best last."""
+    store, null = evidence.store, selection.place(evidence.paper, own.problem, curve)
+    records = [store.record(null, seed) for seed in store.seeds(null)]
+    every = np.concatenate([one.header["best"] - one.columns["true"] for one in records])
+    return np.sort(every)[::-1]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
-KEPT = 1 << 28  # bytes of records, and as many of metrics, that a report has at hand
+KEPT = 1 << 30  # bytes of records, and as many of metrics, that a report has at hand
 K = TypeVar("K", bound=Hashable)
 V = TypeVar("V")
 

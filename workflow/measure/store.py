@@ -96,12 +96,12 @@ class Store:
     def check(self, runs: Iterable[Run]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
         refused: list[str] = []
-        for run in {run.name: run for run in runs}.values():
-            if run.name not in self._seeds:
-                good, bad = self._verify(run)
-                refused += bad
-                if not bad:
-                    self._seeds[run.name] = good
+        new = {name: run for run in runs if (name := run.name) not in self._seeds}
+        for name, run in new.items():
+            good, bad = self._verify(run)
+            refused += bad
+            if not bad:
+                self._seeds[name] = good
         if refused:
             more = [f"... and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
             lines = "\n".join(f"  {line}" for line in [*refused[:SHOWN], *more])

@@ -50,14 +50,15 @@ def words(toy, name="f"):
 
 
 def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
-    first = plots.draw(toy.paper, toy.store(), "f", tmp_path / "one")
-    second = plots.draw(toy.paper, toy.store(), "f", tmp_path / "two")
-    assert [path.suffix for path in first] == [".pdf", ".png", ".csv", ".json"]
+    one, two = tmp_path / "one", tmp_path / "two"
+    first = plots.draw(toy.paper, toy.store(), "f", one, printed=True)
+    second = plots.draw(toy.paper, toy.store(), "f", two, printed=True)
+    assert [path.suffix for path in first] == [".png", ".pdf", ".csv", ".json"]
     assert hashes(first) == hashes(second)
 
 
 def test_csv_holds_what_is_drawn(toy, tmp_path):
-    drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])
+    drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[1])
     last = drawn[(drawn["curve"] == "A") & (drawn["x"] == 60)].iloc[0]
     ratio = toy.store().relative(
         toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"]
@@ -209,7 +210,7 @@ def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
     (panel,) = of_figure(toy, {"problem": "p"}, **shown, readings=["default", "code"])
     assert [row.label for row in panel.dots] == ["A", "A@code", "B"]
     assert [row.hollow for row in panel.dots] == [False, True, False]
-    assert len(pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[2])) == 9
+    assert len(pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[1])) == 9
 
 
 def test_an_unknown_figure_names_the_known(toy):
@@ -470,7 +471,7 @@ def test_a_panel_in_which_nobody_finds_anything_can_be_drawn(tmp_path):
     assert np.isfinite(ax.get_ylim()).all()
     assert filled(ax) == []
     assert "seeds without a feasible point: A 5 of 5" in [_plain(text) for text in ax.texts]
-    drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")[2])
+    drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path / "out")[1])
     assert drawn["centre"].isna().all()
     assert (drawn["low"] == INF).all()
 
@@ -923,7 +924,7 @@ def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
 def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
     """A panel may name no problem, as the only one of a figure often does."""
     seen = []
-    monkeypatch.setattr(plots, "save", lambda figure, *paths, title: seen.append(figure))
+    monkeypatch.setattr(plots, "save", lambda figure, *_, **__: seen.append(figure) or [])
     toy.entry["figures"] = [{**FIGURE, "title": "Regret on a toy " * 8}]
     plots.draw(toy.paper, toy.store(), "f", toy.root / "out")
     (figure,) = seen

@@ -108,7 +108,7 @@ def test_it_writes_what_a_figure_writes_and_says_what_a_target_is(toy, tmp_path)
     toy.entry["profiles"] = [{**ENTRY, "id": "s", "over": "seconds"}, ENTRY]
     for name in ("r", "s"):
         paths = profiles.draw(toy.paper, toy.store(), name, tmp_path / "out")
-        assert [path.suffix for path in paths] == [".pdf", ".png", ".csv", ".json"]
+        assert [path.suffix for path in paths] == [".png", ".csv", ".json"]
     text = pd.read_csv(tmp_path / "out" / "r.csv")
     assert set(text["curve"]) == {"A", "B"}
     runs = exhibits.REGISTRY["profiles"].runs(toy.paper, "r")

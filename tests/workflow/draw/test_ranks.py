@@ -190,7 +190,7 @@ def test_nothing_run_is_drawn_as_such(tmp_path):
     for made in toy.cells.values():
         toy.drop(made)
     paths = ranks.draw(toy.paper, toy.store(partial=True), "r", tmp_path / "drawn")
-    assert pd.read_csv(paths[2]).empty
+    assert pd.read_csv(paths[1]).empty
     assert "not run" in texts(ranks.diagram(ranked(toy, partial=True), "Ranks", "print"))
 
 
@@ -248,10 +248,12 @@ def made_up(curves, means, n=12, **options):
 def test_files_are_the_same_bytes_and_the_table_has_every_rank(tmp_path):
     toy = filled(tmp_path)
     folders = (tmp_path / "one", tmp_path / "two")
-    first, second = (ranks.draw(toy.paper, toy.store(), "r", folder) for folder in folders)
+    first, second = (
+        ranks.draw(toy.paper, toy.store(), "r", folder, printed=True) for folder in folders
+    )
     assert hashes(first) == hashes(second)
     table = pd.read_csv(first[2])
-    assert [path.suffix for path in first] == [".pdf", ".png", ".csv"]
+    assert [path.suffix for path in first] == [".png", ".pdf", ".csv"]
     assert table["problem"].value_counts().to_dict() == {"p": 3, "q": 3, "s": 3, "all": 3}
     means = table[table["problem"] == "all"].set_index("curve")["rank"]
     assert means.to_dict() == {"A": 1, "B": 2, "C": 3}
