@@ -74,12 +74,13 @@ def _by_luck(evidence: Evidence, check: Mapping[str, Any], curve: str) -> float:
     random = np.random.Generator(np.random.Philox(key=REPEATS))
     test = TESTS[check["test"]][1]
     parts = [(part, part.read(evidence)) for part in parts_of(evidence, check)]
-    pools = {part.runs[0].name: _pool(evidence, part.runs[0], curve) for part, _ in parts}
+    cells = [run for part, _ in parts for run in part.runs[:1] if isinstance(run, Cell)]
+    pools = {cell.name: _pool(evidence, cell, curve) for cell in cells}
 
     def passes() -> bool:
         drawn: dict[str, Array] = {}  # a curve has the same runs in all of its comparisons
-        for part, data in parts:
-            own, seeds = part.runs[0], len(data[0] if isinstance(data, tuple) else data)
+        for own, (part, data) in zip(cells, parts, strict=True):
+            seeds = len(data[0] if isinstance(data, tuple) else data)
             pool, at = pools[own.name], check.get("at", "end")
             many = own.budget if at == "end" else min(at, own.budget)
             if own.name not in drawn:  # the rank of the best of so many draws
