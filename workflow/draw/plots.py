@@ -270,24 +270,24 @@ def _figure(panels: Sequence[Panel], small_print: str, title: str = "") -> Figur
 
 def _arrange(figure: Figure, axes: NDArray, low: float, high: float) -> None:
     """Give all panels (rows, columns) of a figure one size between two heights in inches, with room
-    for the words around them. Layout engines do the same and measure each panel twice or more,
-    which takes longer than all else of a figure.
+    for the words around them. Layout engines do the same and take longer than all else of a figure.
     """
-    margins = np.zeros((*axes.shape, 4))  # inches: left, below, right, above
-    for place, ax in np.ndenumerate(axes):
-        if ax.axison:
-            around, own = ax.get_tightbbox(for_layout_only=True).extents, ax.bbox.extents
-            margins[place] = np.maximum((own - around) * [1, 1, -1, -1], 0) / figure.dpi + PAD
-    before, after = margins.max(axis=0)[:, [0, 2]].T  # of each column
-    below, above = margins.max(axis=1)[:, [1, 3]].T  # of each row
     (down, across), wide = axes.shape, figure.get_figwidth()
-    size = np.array([wide - (before + after).sum(), high - low - (below + above).sum()])
-    size = size / (across, down)
-    x = np.cumsum(before + after + size[0]) - after - size[0]
-    y = high - np.cumsum(below + above + size[1]) + below
-    for (row, column), ax in np.ndenumerate(axes):
-        inside = np.array([x[column], y[row], *size])
-        ax.set_position(inside / np.tile(figure.get_size_inches(), 2))
+    for _ in range(2):  # at their new size panels may have other ticks, with wider labels
+        margins = np.zeros((*axes.shape, 4))  # inches: left, below, right, above
+        for place, ax in np.ndenumerate(axes):
+            if ax.axison:
+                around, own = ax.get_tightbbox(for_layout_only=True).extents, ax.bbox.extents
+                margins[place] = np.maximum((own - around) * [1, 1, -1, -1], 0) / figure.dpi + PAD
+        before, after = margins.max(axis=0)[:, [0, 2]].T  # of each column
+        below, above = margins.max(axis=1)[:, [1, 3]].T  # of each row
+        size = np.array([wide - (before + after).sum(), high - low - (below + above).sum()])
+        size = size / (across, down)
+        x = np.cumsum(before + after + size[0]) - after - size[0]
+        y = high - np.cumsum(below + above + size[1]) + below
+        for (row, column), ax in np.ndenumerate(axes):
+            inside = np.array([x[column], y[row], *size])
+            ax.set_position(inside / np.tile(figure.get_size_inches(), 2))
 
 
 def _legend(panels: Sequence[Panel]) -> list[Line2D]:
