@@ -118,11 +118,13 @@ def save(figure: Figure, stem: Path, *, title: str, printed: bool = False) -> li
     """Write a figure as PNG, and as PDF, which takes longer, where it is to be `printed`; without
     the time and the programs that made it. Closes it and returns the paths.
     """
-    paths = [Path(f"{stem}.png"), Path(f"{stem}.pdf")][: 1 + printed]
-    of_format = ({"Software": None}, {"CreationDate": None, "Title": title})
-    for path, metadata in zip(paths, of_format, strict=False):
+    metadata: dict[str, dict[str, str | None]] = {"png": {"Software": None}}
+    if printed:
+        metadata["pdf"] = {"CreationDate": None, "Title": title}
+    paths = [Path(f"{stem}.{ending}") for ending in metadata]
+    for path, (ending, said) in zip(paths, metadata.items(), strict=True):
         with atomic(path) as temporary:
-            figure.savefig(temporary, format=path.suffix[1:], metadata=metadata)
+            figure.savefig(temporary, format=ending, metadata=said)
     plt.close(figure)
     return paths
 

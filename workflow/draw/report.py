@@ -24,7 +24,6 @@ from workflow.trace.cells import PlanError
 from workflow.trace.record import BadRecord
 
 VERDICTS = "verdicts"
-VECTORS = ("draw.plots", "draw.profiles", "draw.ranks")  # draw PDF where that is asked for
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -86,7 +85,7 @@ def complaints(
             else:
                 # a picture needs libraries that no other exhibit does
                 program = importlib.import_module(f"workflow.{kinds[name].program}")
-                how = {"printed": True} if printed and kinds[name].program in VECTORS else {}
+                how = {"printed": True} if printed and kinds[name].has_print else {}
                 program.draw(store.paper, store, name, folder, **how)
         except (PlanError, BadRecord, NotRun) as error:
             failed[name] = str(error)

@@ -73,6 +73,7 @@ class Exhibit:
     left: Callable[[Paper, Line], Sequence[object]]  # of a line at a scale; may raise PlanError
     runs: Callable[[Paper, str], Runs]  # made before a line is drawn; may raise PlanError
     is_optional: bool = False  # whether a report may lack it where nothing was run
+    has_print: bool = False  # whether its program draws a PDF, too, where that is asked for
     reads_all: bool = False  # whether the whole YAML decides what is drawn, not a line alone
 
     def endings(self, line: Line) -> tuple[str, ...]:
@@ -537,6 +538,7 @@ enter(
         program="draw.plots",
         ends=("png", "csv", "json"),
         shown={IMAGE: "png", INTERACTIVE: "json"},
+        has_print=True,
         left=selection.panels_left,
         runs=selection.figure_runs,
     )
@@ -557,6 +559,7 @@ enter(
         program="draw.ranks",
         ends=("png", "csv"),
         shown={IMAGE: "png"},
+        has_print=True,
         left=selection.ranked,
         runs=selection.rank_runs,
         is_optional=True,
@@ -579,6 +582,7 @@ enter(
         program="draw.profiles",
         ends=("png", "csv", "json"),
         shown={IMAGE: "png", INTERACTIVE: "json"},
+        has_print=True,
         left=selection.profile_panels,
         runs=selection.profile_runs,
         is_optional=True,
