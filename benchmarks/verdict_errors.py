@@ -347,7 +347,7 @@ The first five rows and the last keep 5 % on each side: one claim in ten is deci
 effect, half of them for each side. The two rows before the last do not keep it: the mean is zero
 there and most differences lie below it. No test of few seeds can tell that from an effect; where
 one run in ten fails badly, five seeds see no failure in 59 % of the cases. Outcomes of this kind
-are those of basins, which is why tables show the share of runs in the global basin beside the mean.
+are those of runs that end in different basins.
 
 ## An effect
 

@@ -34,7 +34,7 @@ from workflow.draw.style import (
     PRINTED_LINE,
     SMALL_PRINT,
     put_small_print,
-    put_stand_in,
+    put_substituted,
     spans,
     wrapped,
 )
@@ -432,13 +432,12 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             annotation_clip=False,
         )
     ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
-    for limit, put in (("xlim", ax.set_xlim), ("ylim", ax.set_ylim)):
-        if limit in options:
-            put(*options[limit])
+    if "ylim" in options:
+        ax.set_ylim(*options["ylim"])
     _draw_ends(ax, ends)
     _label_logs(ax)
     if stood_in(panel.data):
-        put_stand_in(ax, 0.5, 0.5, rotation=24, transform=ax.transAxes)
+        put_substituted(ax, 0.5, 0.5, rotation=24, transform=ax.transAxes)
     if panel.lines and not any(
         line.absent or np.isfinite(line.centre).any() for line in panel.lines
     ):
@@ -503,8 +502,6 @@ def _ends(panel: Panel) -> list[Drawn]:
     """The curves whose bands at the last x are shown as bars side by side, too: where several are
     wide, nobody tells their edges apart. With `bars`, all of them.
     """
-    if "xlim" in panel.options:
-        return []
     is_log = panel.options.get("yscale") == "log"
     lines = [_positive(line) if is_log else line for line in panel.lines if len(line.x)]
     last = max((line.x[-1] for line in lines), default=0.0)

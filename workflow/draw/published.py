@@ -13,7 +13,7 @@ from workflow.judge import render
 from workflow.judge.closeness import Experiment, experiments
 from workflow.judge.evidence import Evidence, curves
 from workflow.judge.outcomes import SAME_RUN
-from workflow.measure.metrics import Array, metric
+from workflow.measure.metrics import metric
 from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
 from workflow.plan.paper import Paper
@@ -83,16 +83,6 @@ def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collect
     is_shown = bool(readings) and usual is not None and usual.name in shown
     is_same = is_shown and usual and store.is_same(usual, cell, metric(name).reads)
     return (", ".join(readings) or "default") + (SAME if is_same else "")
-
-
-def basins(store: Store, cell: Cell, end: Array) -> Row:
-    """The median of a number over the seeds, and the share of them in the basin of a global optimum
-    at the end of the run, among those whose records say.
-    """
-    reached = store.values(cell, "basin")[:, -1]
-    said = reached[~np.isnan(reached)]
-    share = float(said.mean()) if len(said) else np.nan
-    return {"median": float(np.median(end)), "share in the basin": share}
 
 
 def growth(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:

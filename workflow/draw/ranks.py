@@ -29,7 +29,7 @@ from workflow.draw.style import (
     inches,
     look,
     put_small_print,
-    put_stand_in,
+    put_substituted,
     wrapped,
 )
 from workflow.judge.outcomes import stood_in, unverified
@@ -312,7 +312,7 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
             linespacing=1.15,
         )
     if any(map(stood_in, found.data)):
-        put_stand_in(ax, WIDTH / 2, (height + below - 0.3) / 2, rotation=12)
+        put_substituted(ax, WIDTH / 2, (height + below - 0.3) / 2, rotation=12)
     put_small_print(figure, note)
     return figure
 

@@ -25,7 +25,7 @@ from matplotlib.transforms import Transform
 SMALL_PRINT, MARGIN = 7.2, 0.06
 MOST = 80  # words of a line
 PRINTED_LINE = 0.138  # inches, a line of the small print
-STAND_IN = "SUBSTITUTE DATA"  # what is written across what was made of such
+SUBSTITUTED = "SUBSTITUTE DATA"  # what is written across what was made of such
 BLACK, ORANGE, SKY, GREEN = (
     "#000000",
     "#E69F00",
@@ -198,7 +198,7 @@ def put_small_print(figure: Figure, lines: list[str]) -> None:
     )
 
 
-def put_stand_in(
+def put_substituted(
     axes: Axes, x: float, y: float, *, rotation: float, transform: Transform | None = None
 ) -> None:
     """Across a panel, that it shows runs on data that take the place of the paper's; the place is
@@ -207,7 +207,7 @@ def put_stand_in(
     axes.text(
         x,
         y,
-        STAND_IN,
+        SUBSTITUTED,
         transform=transform or axes.transData,
         rotation=rotation,
         ha="center",

@@ -273,7 +273,6 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
         "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
-        **(published.basins(store, cell, regret) if entry.get("basins") else {}),
         **(
             _of_arms(store, cell, size)
             if is_on_arms(store.record(cell, seeds[0]))

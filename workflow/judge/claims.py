@@ -49,10 +49,10 @@ from workflow.judge.outcomes import (
     NO_NUMBER,
     NOT_RUN,
     NOTHING,
+    ON_SUBSTITUTE,
     OTHER_CODE,
     OUTSIDE,
     REPRODUCED,
-    STAND_IN,
     TRIVIAL,
     UNDECIDED,
     group,
@@ -500,7 +500,7 @@ def _qualifiers(
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
     said += [IMPLEMENTATION] * bool(claim.get("implementation"))
-    said += [STAND_IN] if any(status.startswith("substitute") for status in data) else []
+    said += [ON_SUBSTITUTE] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
     return said + [FADED] * is_faded
 

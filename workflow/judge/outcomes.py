@@ -27,7 +27,7 @@ KINDS = (*ORDER, NOT_RUN)  # what a claim counts as under a setting
 OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
 IMPLEMENTATION = "about an implementation"
-STAND_IN = "on stand-in data"
+ON_SUBSTITUTE = "on substitute data"
 UNVERIFIED = "unverified: "  # before each table that no checksum confirms
 SUBSTITUTE = "substitute: "  # before each of the data that stand in; real ones are the first
 GROUPS = {
@@ -37,7 +37,7 @@ GROUPS = {
     ),
     TRIVIAL: "the check could not fail here",
     IMPLEMENTATION: "seconds of our own code, which say nothing of the authors' code",
-    STAND_IN: "decided on data that take the place of the paper's",
+    ON_SUBSTITUTE: "decided on data that take the place of the paper's",
 }
 WHY_APART = {  # by the `kind` of a line of the appendix
     "control": "control of ours",

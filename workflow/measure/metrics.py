@@ -20,7 +20,7 @@ REACHED = 1e-3  # of the optimum, at least of 1: how close a local search ends t
 # What stays of queries and constraints in a published record: columns, and fields of its header
 FEASIBLE, CENTRE, BEST, FARTHEST = "feasible", "centre_distance", "best_design", "farthest_query"
 # What a metric reads of a record beside its evaluations
-REPORTS, RECOMMENDATION, DESCENT, TIME = "report", "recommendation", "descent", "timing"
+REPORTS, RECOMMENDATION, TIME = "report", "recommendation", "timing"
 
 
 @dataclass(frozen=True)
@@ -80,18 +80,6 @@ def stuck(found: Record) -> Array:
     return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
 
 
-def basin(found: Record) -> Array:
-    """1 where a local search from the best evaluated point ends at a global optimum, else 0; its
-    mean over the seeds is a share. NaN where the record does not say where such a search ends:
-    the problem is no closed form.
-    """
-    if DESCENT not in found.header:
-        return np.array([np.nan])
-    best = found.header["best"]
-    gap = best - found.header[DESCENT]["true"]
-    return np.array([float(gap <= REACHED * max(1.0, abs(best)))])
-
-
 def feasible(found: Record) -> NDArray[np.bool_]:
     """Whether each evaluation is feasible by its true values; without constraints all are."""
     if FEASIBLE in found.columns:
@@ -118,11 +106,6 @@ def centre_distance(found: Record) -> Array:
     if CENTRE in found.columns:
         return found.columns[CENTRE].astype(np.float64)
     return np.abs(found.columns["query"] - 0.5).mean(axis=1)
-
-
-def last_objective(found: Record) -> Array:
-    """The true objective of each evaluation, as a paper minimises it."""
-    return -found.columns["true"].astype(np.float64)
 
 
 def best_feasible_iterate(found: Record) -> Array:
@@ -179,13 +162,6 @@ def seconds(found: Record) -> Array:
     return found.header.get("setup_seconds", 0.0) + np.cumsum(
         found.columns["timing.ask"] + found.columns["timing.tell"]
     )
-
-
-def step_seconds(found: Record) -> Array:
-    """Seconds of the algorithm per evaluation, those of a batch spread evenly over it."""
-    spent = found.columns["timing.ask"] + found.columns["timing.tell"]
-    batch = found.columns["batch"].astype(np.int64)
-    return np.bincount(batch, weights=spent)[batch] / np.bincount(batch)[batch]
 
 
 def experiment_seconds(found: Record) -> Array:
@@ -309,7 +285,6 @@ METRICS: Mapping[str, Metric] = {
     ),
     "best_feasible": Metric("best feasible objective", "unit of f", best_feasible),
     "mean_objective": Metric("mean objective so far", "unit of f", mean_objective),
-    "last_objective": Metric("objective of the evaluation", "unit of f", last_objective),
     "best_feasible_iterate": Metric(
         "best feasible objective at iterates", "unit of f", best_feasible_iterate, reads=REPORTS
     ),
@@ -333,9 +308,7 @@ METRICS: Mapping[str, Metric] = {
         "descent over the last 30 % of the evaluations", "unit of f", late_descent
     ),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck, reads=RECOMMENDATION),
-    "basin": Metric("in the basin of a global optimum", "share of seeds", basin, reads=DESCENT),
     "seconds": Metric("time of the algorithm", "s", seconds, reads=TIME),
-    "step_seconds": Metric("time of the algorithm per evaluation", "s", step_seconds, reads=TIME),
     "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),
     "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds, reads=TIME),
     "given_seconds": Metric("time to learn from existing data", "s", given_seconds, reads=TIME),

@@ -23,7 +23,6 @@ from workflow.data.simulators import built, version_sha256
 from workflow.measure import mixture
 from workflow.measure.condense import COMPARED, parts_of_trace
 from workflow.measure.metrics import (
-    DESCENT,
     RECOMMENDATION,
     REPORTS,
     TIME,
@@ -251,16 +250,12 @@ class Store:
         key = (cell.name, seed)
         if key not in self._traces:
             found = self.record(cell, seed)
-            said = {
-                name: json.dumps(found.header.get(name), sort_keys=True)
-                for name in ("status", "best", DESCENT)
-            }
+            said = [json.dumps(found.header.get(name)) for name in ("status", "best")]
             parts = found.header.get(COMPARED) or parts_of_trace(found)
             self._traces[key] = {
-                "": parts[""] + said["status"] + said["best"],
+                "": parts[""] + "".join(said),
                 REPORTS: parts[REPORTS],
                 RECOMMENDATION: parts[RECOMMENDATION],
-                DESCENT: said[DESCENT],
             }
         return self._traces[key][""], self._traces[key][reads]
 

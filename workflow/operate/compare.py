@@ -38,7 +38,7 @@ from workflow.trace.cells import Cell, PlanError
 SCALE = "paper"  # at which a method is compared: budgets are the published ones
 SEEDS = 5  # of the method and of each curve: the first ones that the paper plans
 DOMAINS = {"Box", "Arms"}  # those that can be told from the code alone
-HIGHER = ("feasible_evaluations", "basin")  # the metrics of which more is better
+HIGHER = ("feasible_evaluations",)  # the metrics of which more is better
 REPORTED = ("best_feasible_iterate", "best_feasible_by_iteration")  # read what optimizers report
 NEITHER = ("batch_size", "batches", "centre_distance", *REPORTED)  # say not who is better
 # of a panel: what belongs to its figure, and what the names of its curves say already

@@ -226,7 +226,6 @@ class Drawing(Section):
     ylabel: Words = said("beside the axis", "regret", default="what is drawn")
     xscale: Scaling = said("of the axis", "log", default="linear")
     yscale: Scaling = said("of the axis", "log", default="linear")
-    xlim: Range = said("the ends of the axis", [0, 100], default="all data", unit="that of x")
     ylim: Range = said("the ends of the axis", [0, 1], default="all data", unit="that of y")
     extrapolate: Stretch = said(
         "a power law through the measured end of curves, drawn up to `to`",
@@ -440,12 +439,6 @@ class DiagnosticsTable(TableLine):
     )
     reports: Names = said(
         "what the optimizers report at their end", ["dictionary"], default="nothing"
-    )
-    basins: Yes = said(
-        "true: the median beside the mean, and the share of seeds whose best point lies, at the end"
-        " of the run, in the basin of a global optimum; for closed forms with several optima",
-        True,
-        default="false",
     )
 
 

@@ -21,7 +21,7 @@ import numpy as np
 import algorithms
 from algorithms.api import Optimizer
 from problems.api import Evaluation, Problem
-from workflow.run import async_loop, boundary, checkpoint, descent, loop
+from workflow.run import async_loop, boundary, checkpoint, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import build_problem, initial_design, parameters_of
 from workflow.run.target import Limits, Made, Target
@@ -45,10 +45,7 @@ def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) 
 def load(part: Cell | Study) -> None:
     """Import what every run of a cell or a study needs, and ask once for what they all write."""
     code(part)
-    entry = part.problem_entry
-    if isinstance(part, Cell) and not any(key in entry for key in descent.OUTSIDE):
-        importlib.import_module("scipy.optimize")
-    if "data" in entry:
+    if "data" in part.problem_entry:
         importlib.import_module("workflow.data.fetch")
         importlib.import_module("pandas")  # pyarrow does so when it reads a table
     record.provenance()
@@ -77,8 +74,8 @@ class _Run:
         self.cell, self.target, self.guard = cell, target, guard
         self.seed, self.path = target.seed, target.path
         place = checkpoint.folder()
-        self.bare = guard.built(lambda: build_problem(cell, target.seed, target.root))
-        self.problem = guard.guarded(self.bare)
+        bare = guard.built(lambda: build_problem(cell, target.seed, target.root))
+        self.problem = guard.guarded(bare)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
         self.checkpoint = checkpoint.Checkpoint(place, self.digest, self.seed)
         self.progress: loop.Progress | None = None
@@ -159,8 +156,6 @@ class _Run:
             self.checkpoint.save(progress)
         setup = self.setup + progress.given_seconds
         header = {**self.described(), "status": status, **self._recommended()}
-        with self.guard.around():  # these evaluations are none of the run
-            header |= descent.described(self.bare, self.cell.problem_entry, columns)
         header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
         header |= {
             "setup_seconds": setup,

@@ -275,13 +275,13 @@ def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(tmp_path
     assert (kept.side, kept.p, kept.n) == ("for", 1 / 32, 5)  # that half of all runs break it
 
 
-def test_stand_in_data_and_unmet_hypotheses_are_qualifiers(tmp_path):
+def test_substitute_data_and_unmet_hypotheses_are_qualifiers(tmp_path):
     toy = pair(tmp_path, 0.9, 0.5, data="substitute: a synthetic table")
-    assert judged(toy, data="any").qualifiers == (outcomes.STAND_IN,)
+    assert judged(toy, data="any").qualifiers == (outcomes.ON_SUBSTITUTE,)
     never = [{"never": True, "because": "nobody knows the norm"}]
     found = judged(toy, data="any", requires=never)
     assert found.verdict == UNDECIDED
-    assert found.qualifiers == ("outside the theorem: observed reproduced", outcomes.STAND_IN)
+    assert found.qualifiers == ("outside the theorem: observed reproduced", outcomes.ON_SUBSTITUTE)
     assert outcomes.group(found.qualifiers) == outcomes.OUTSIDE
     always = [{"always": True, "because": "any kernel"}]
     assert judged(toy, data="any", requires=always).verdict == REPRODUCED
@@ -1342,7 +1342,7 @@ def test_diagnostics_count_where_the_metric_reads_them_and_times_are_always_othe
     toy = reporting(tmp_path, {}, **{"report.width": np.full(60, 2.0)})
     assert under_code(toy).is_same_run
     assert (under_code(toy, WIDTH).runs, under_code(toy, WIDTH).same_runs) == (2, 1)
-    assert under_code(toy, {**LESS, "metric": "step_seconds"}).same_runs == 0
+    assert under_code(toy, {**LESS, "metric": "total_seconds"}).same_runs == 0
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """From a paper's YAML over real runs to its report: a reading that changes parameters and no trace,
-one that changes traces, and the basins of a closed form.
+one that changes traces.
 """
 
 import pandas as pd
@@ -12,7 +12,6 @@ from workflow.judge import ledger, settings
 from workflow.measure.store import Store
 from workflow.plan.expand import load
 from workflow.run import make
-from workflow.trace import record
 
 PAPER = yaml.safe_load("""
 paper: {key: toy2026}
@@ -31,18 +30,16 @@ readings:
 runs: [{}, {readings: [replace, triples]}]
 tables:
   - {id: ends, kind: diagnostics, problems: [camel], curves: [GP, average, random],
-    readings: [default, replace, triples], basins: true}
+    readings: [default, replace, triples]}
 claims:
   - {id: better, where: Sec. 1, says: the model is better than random search, check: {test: less,
     metric: simple_regret, problems: [camel], left: [GP], right: [random]}}
   - {id: best, where: Sec. 1, says: the model is better than the average, check: {test: less,
     metric: simple_regret, problems: [camel], left: [GP], right: [average]}}
-  - {id: basin, where: Sec. 1, says: some runs end beside the optimum, check: {test: share,
-    metric: basin, problems: [camel], curves: [random], event: {at_least: 1}, at_least: 0.01}}
 """)
 
 
-def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(tmp_path, monkeypatch):
+def test_a_report_of_real_runs_shows_the_same_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     write(linked(tmp_path), "toy", PAPER)
     paper = load("toy", "paper", root=tmp_path)
@@ -71,8 +68,3 @@ def test_a_report_of_real_runs_shows_the_same_run_and_the_basins(tmp_path, monke
         ("random", "default"),
     ]
     assert "Same run: " in (tmp_path / "ends.md").read_text(encoding="utf-8")
-    for curve in ("GP", "random"):
-        cell = paper.cell("camel", curve)
-        headers = [record.read_header(cell.record(seed)) for seed in range(5)]
-        reached = [header["best"] - header["descent"]["true"] < 1e-3 for header in headers]
-        assert table.loc[curve, "default"]["share in the basin"] == sum(reached) / 5

@@ -34,10 +34,8 @@ def toy(tmp_path):
         ("final_regret", [0]),
         ("recommendation_regret", [0]),
         ("mean_objective", [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6]),
-        ("last_objective", [-0.5, -0.25, -1, -0.75, -0.75, -1]),
         ("stuck", [0]),
         ("seconds", [0, 1, 7, 7, 7, 9]),
-        ("step_seconds", [0, 1, 2, 2, 2, 2]),
         ("experiment_seconds", [3, 5, 10, 10, 10, 14]),  # a batch costs its slowest member
         ("total_seconds", [3, 6, 17, 17, 17, 23]),
         ("given_seconds", [0]),
@@ -65,7 +63,6 @@ AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there
         ("given_seconds", [2.0]),
         ("experiment_seconds", [3, 3, 4, 9, 9, 13]),
         ("total_seconds", [5.5, 6.5, 13.5, 18.5, 18.5, 24.5]),
-        ("step_seconds", [0.5, 0.5, 6, 0, 0, 2]),
         ("batch_size", [2, 2, 1, 2, 2, np.nan]),
         ("batches", [1, 1, 2, 3, 3, 4]),
         ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
@@ -269,30 +266,3 @@ def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
     level = np.where(np.arange(1, rows + 1) < 7 * rows // 10, 2.0, 1.0)
     toy, cell = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
     assert_allclose(toy.store().values(cell, "late_descent"), [[0]])
-
-
-def test_an_objective_is_labelled_as_one():
-    labels = [metrics.metric(name).axis for name in ("mean_objective", "last_objective")]
-    assert labels == [
-        "mean objective so far (unit of f)",
-        "objective of the evaluation (unit of f)",
-    ]
-
-
-@pytest.mark.parametrize(
-    ("best", "end", "reached"),
-    [
-        (1.0316, 1.0316, 1),
-        (1.0316, 1.0306, 1),  # within 1e-3
-        (1.0316, 0.2154, 0),
-        (0.0, -0.0009, 1),
-        (0.0, -0.995, 0),
-        (783.3, 782.6, 1),  # within 1e-3 of the optimum
-        (783.3, 769.2, 0),
-    ],
-)
-def test_the_basin_is_where_a_local_search_ends_near_the_optimum(toy, best, end, reached):
-    cell = toy.add("A", lambda seed: RUN)
-    toy.write(cell, 0, dict(RUN), best=best, descent={"evaluation": 2, "true": end})
-    toy.write(cell, 1, dict(RUN), best=best)  # no closed form, or a record of before
-    assert_allclose(toy.store().values(cell, "basin"), [[reached], [np.nan]])

@@ -228,7 +228,7 @@ def test_a_full_and_a_published_record_of_the_same_run_are_the_same(published):
     assert twin.digest == toy.cells["p", "A"].digest
     shutil.rmtree(toy.root / "results/paper/toy/p/A")
     store = toy.store()
-    for reads in ("", "report", "recommendation", "descent"):
+    for reads in ("", "report", "recommendation"):
         assert store.is_same(toy.cells["p", "A"], twin, reads)
         assert not store.is_same(toy.cells["p", "B"], twin, reads)
 
