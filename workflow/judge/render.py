@@ -18,54 +18,28 @@ from workflow.judge.claims import Verdict
 from workflow.judge.fixed import BEFORE, UNENTERED
 from workflow.judge.outcomes import (
     CONTRADICTED,
-    GROUPS,
-    MEANINGS,
     REPRODUCED,
     counted,
     group,
     listed,
     tally,
 )
-from workflow.measure.statistics import LEVEL, LOOKS
+from workflow.measure.statistics import LEVEL
 from workflow.plan.paper import Paper
 
-RULES = f"""\
-Seeds are compared in pairs. A one-sided paired t test decides, at level {LEVEL:g} where fewer than
-ten seeds are planned, else at 1/32 when five are there and at {LOOKS[1][1]:g} when ten are;
-what the first look has decided ten seeds have to show as well. The p of the exact sign-flip test
-stands beside it.
-{" ".join(f"*{name}*: {meaning}." for name, meaning in MEANINGS.items())}
-A claim of several comparisons is reproduced if each of them is significant, and contradicted if one
-of them is, at the level over their number; runs that are missing then no longer matter. A
-setting of a claim that is outside the theorem, or in which nothing can fail, decides nothing.
-`observed` is what the numbers would say if they could decide. Counted apart:
-{"; ".join(f"*{name}*: {meaning}" for name, meaning in GROUPS.items())}.
-Brackets are 95 % t intervals of the effect; *could see* is the smallest effect that so many seeds
+LEGEND = """\
+Brackets are 95 % t intervals of the effect. *Could see* is the smallest effect that so many seeds
 of this spread show in four of five times. q is p adjusted over all claims of this page that are
-counted together (Benjamini and Hochberg). *By rank*: a run that has found nothing feasible has an
-infinite value; then the exact signed-rank test decides, and the numbers are the median and
-quartiles of the differences.
-How often all this is wrong: docs/verdicts.md. Other readings: claims-by-settings.md."""
+counted together. *By rank*: a run that has found nothing feasible has an infinite value; then the
+exact signed-rank test decides, and the numbers are the median and quartiles of the differences.
+What the verdicts mean, how they are reached and how often they are wrong: docs/verdicts.md. Other
+readings: claims-by-settings.md."""
 
 APPENDIX = (
     "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
     " what was run outside the hypotheses of a theorem."
 )
 DEVIATION = ("paper", "code", "default", "reading", "why")
-SUMMARY = (
-    "claim",
-    "where",
-    "statement",
-    "as printed",
-    "nearest",
-    "weakest comparison: effect [95 %]",
-    "could see",
-    "p",
-    "p (sign flip)",
-    "q",
-    "seeds",
-    "comparisons",
-)
 # code, emphasis, links and tags, but no _ within a word
 MARKUP = re.compile(r"[\\`*]|\](?=\()|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 
@@ -90,10 +64,10 @@ def as_markdown(
         f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
         quoted(f"{head.get('title', '')}{venue}"),
         *_counts(verdicts),
+        _summary(verdicts),
+        LEGEND,
         *_history(verdicts),
         *mixed,
-        RULES,
-        _summary(verdicts),
         beside,
         *(_details(paper, verdict) for verdict in verdicts),
         _appendix(appendix),
@@ -217,33 +191,47 @@ def printed(value: float) -> str:
 
 
 def _summary(verdicts: Sequence[Verdict]) -> str:
-    rows = []
-    for verdict in verdicts:
-        weakest = _weakest(verdict)
-        link, many = f"[{verdict.id}](#{verdict.id.lower()})", str(len(verdict.deciding))
-        judged = f"**{quoted(in_full(verdict))}**"
-        rows.append(
-            [
-                link,
-                quoted(verdict.where),
-                quoted(verdict.says),
-                judged,
-                _nearest(verdict),
-                *weakest,
-                number(verdict.q),
-                str(verdict.seeds),
-                many,
-            ]
-        )
-    return table(SUMMARY, rows) if rows else ""
+    """A line for each claim; its section has the reasons, the place and all comparisons."""
+    columns = {
+        "claim": [f"[{one.id}](#{one.id.lower()})" for one in verdicts],
+        "statement": [quoted(one.says) for one in verdicts],
+        "as printed": [_in_short(one) for one in verdicts],
+        "nearest": [_nearest_in_short(one) for one in verdicts],
+        "weakest comparison: effect [95 %]": [_weakest(one) for one in verdicts],
+        "q": [number(one.q) for one in verdicts],
+        "seeds": [str(one.seeds) for one in verdicts],
+    }
+    if not any(columns["nearest"]):
+        del columns["nearest"]
+    return table(list(columns), zip(*columns.values(), strict=True)) if verdicts else ""
 
 
-def _nearest(verdict: Verdict) -> str:
+def _in_short(verdict: Verdict) -> str:
+    """The verdict, what was observed where it decides nothing, and why it is counted apart."""
+    outcome = _with_observed(verdict.verdict, verdict.reasons, verdict.observed)
+    apart = group(verdict.qualifiers)
+    return f"**{quoted(outcome)}**" + (f"; {apart}" if apart else "")
+
+
+def _nearest_in_short(verdict: Verdict) -> str:
     """What a claim comes to in the nearest setting; "" where that is the default one."""
     found = verdict.nearest
     if found is None:
         return ""
-    return f"**{quoted(outcomes.in_full(found.verdict, (), found.reasons, found.observed))}**"
+    return f"**{quoted(_with_observed(found.verdict, found.reasons, found.observed))}**"
+
+
+def _with_observed(verdict: str, reasons: Sequence[str], observed: str) -> str:
+    return f"{verdict} (observed: {observed})" if reasons else verdict
+
+
+def _nearest(verdict: Verdict) -> str:
+    """The verdict in the nearest setting with its reasons."""
+    found = verdict.nearest
+    if found is None:
+        return ""
+    full = outcomes.in_full(found.verdict, (), found.reasons, found.observed)
+    return f"In the nearest setting: **{quoted(full)}**"
 
 
 def said_of(reading: Mapping[str, Any]) -> str:
@@ -251,12 +239,11 @@ def said_of(reading: Mapping[str, Any]) -> str:
     return f"a control: {reading['says']}" if reading.get("control") else str(reading["says"])
 
 
-def _weakest(verdict: Verdict) -> tuple[str, str, str, str]:
-    """The weakest comparison, what it could see, and its p-values."""
+def _weakest(verdict: Verdict) -> str:
     if not verdict.comparisons:
-        return "-", "-", "-", "-"
+        return "-"
     one = min(verdict.deciding, key=lambda each: each.weakness)
-    return quoted(f"{one.what}: {_effect(one)}"), seen(one), number(one.p), number(one.p_flip)
+    return quoted(f"{one.what}: {_effect(one)}")
 
 
 def seen(comparison: Comparison) -> str:
@@ -307,6 +294,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         f"## {verdict.id}",
         f"{quoted(f'{verdict.where}: {verdict.says}')}\n\n**{quoted(in_full(verdict))}**"
         + (f" · data: {quoted(verdict.data)}" if verdict.data else ""),
+        _nearest(verdict),
         quoted(verdict.fixed) if verdict.fixed else "",
         quoted(verdict.note),
         (

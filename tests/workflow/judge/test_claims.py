@@ -710,6 +710,21 @@ def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
     assert "holds trivially, which these runs do not show |" in text
 
 
+def test_the_page_begins_with_one_short_line_for_each_claim(tmp_path):
+    toy = pair(tmp_path, 0.9, 0.5)
+    never = [{"never": True, "because": "nobody knows the norm"}]
+    toy.entry["claims"] = [claim(id="plain"), claim(id="apart", requires=never)]
+    ledger.write(toy.store(), tmp_path / "out")
+    text = (tmp_path / "out" / "verdicts.md").read_text()
+    head, *sections = text.split("\n## ")
+    lines = [line for line in head.splitlines() if line.startswith("| ")]
+    assert lines[0].count("|") == 7 and "nearest" not in lines[0]
+    plain, apart = lines[2:]
+    assert plain.startswith("| [plain](#plain) | A has less regret than B | **reproduced** |")
+    assert "**not decided (observed: reproduced)**; outside the theorem |" in apart
+    assert "nobody knows" not in head and "nobody knows" in sections[1]
+
+
 def test_study_columns_compare_slope_and_order(tmp_path):
     toy = study(tmp_path)
     rows = {"rows": {"q": 2}}
