@@ -46,8 +46,8 @@ workflow.operate: workflow.trace workflow.data workflow.plan workflow.run workfl
 workflow.operate: workflow.judge
 workflow.site: workflow.trace workflow.plan workflow.measure.metrics workflow.judge workflow.draw
 # draws a report before it is committed; no page reads records
-workflow.site.reference: workflow.trace workflow.plan workflow.measure workflow.judge workflow.draw
-workflow.site.reference: workflow.site
+workflow.operate.reference: workflow.trace workflow.plan workflow.measure workflow.judge
+workflow.operate.reference: workflow.draw workflow.site.shrink workflow.operate
 workflow.commands: workflow.plan workflow.data workflow.judge workflow.draw workflow.operate
 workflow.commands: workflow.site
 noregret: algorithms algorithms.api algorithms.parts problems workflow.trace workflow.data

@@ -1,5 +1,5 @@
 """`python -m workflow.reference`."""
 
-from workflow.site.reference import main
+from workflow.operate.reference import main
 
 raise SystemExit(main())

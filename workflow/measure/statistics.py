@@ -307,11 +307,12 @@ def indistinct(ascending: Array, difference: float) -> list[tuple[int, int]]:
 
 
 def power_law(x: Array, y: Array) -> tuple[float, float]:
-    """(c, e) of y ~ c x^e by least squares in the logarithms;
-    NaN unless two points are positive.
+    """(c, e) of y ~ c x^e by least squares in the logarithms; NaN unless two points are positive. c
+    is infinite where the law is so steep that no number holds it.
     """
     fits = (x > 0) & (y > 0) & np.isfinite(y)
     if fits.sum() < 2:
         return float("nan"), float("nan")
     exponent, constant = np.polyfit(np.log(x[fits]), np.log(y[fits]), 1)
-    return float(np.exp(constant)), float(exponent)
+    with np.errstate(over="ignore"):
+        return float(np.exp(constant)), float(exponent)

@@ -116,6 +116,8 @@ def test_the_smallest_effect_that_is_seen_has_its_power():
 def test_power_law_recovers_its_exponent():
     x = np.arange(1.0, 50)
     assert_allclose(statistics.power_law(x, 3 * x**1.7), (3, 1.7), rtol=1e-12)
+    steep = statistics.power_law(np.array([1000.0, 1001.0]), np.array([1.0, 0.5]))
+    assert steep[0] == np.inf and steep[1] < -600
 
 
 @pytest.mark.parametrize(

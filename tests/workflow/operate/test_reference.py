@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from workflow.site import reference
+from workflow.operate import reference
 from workflow.trace.cells import PlanError
 
 README = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
@@ -109,7 +109,7 @@ def test_a_picture_that_cannot_be_read_leaves_the_committed_report(checkout, mon
 def test_the_readme_tells_verdicts(checkout):
     reference.main(["bbkb"])
     readme = (checkout / "README.md").read_text()
-    assert "| contradicted | not decided | outside the theorem |" in readme
+    assert "| contradicted | not decided | counted apart |" in readme
     assert "(figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |" in readme
     assert readme.startswith("# Title")
     assert readme.endswith("end\n")

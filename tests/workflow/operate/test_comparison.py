@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from workflow.site import comparison
+from workflow.operate import comparison
 
 ENDS = """# Where runs end
 

@@ -24,12 +24,13 @@ import joblib
 from workflow.draw import report
 from workflow.judge import outcomes
 from workflow.measure.store import Store
+from workflow.operate import comparison
 from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
 from workflow.plan.resolve import papers
-from workflow.site import comparison, shrink
+from workflow.site import shrink
 from workflow.trace.cells import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")
@@ -146,15 +147,15 @@ def counts(up: str = "") -> list[str]:
         if way == PRINTED or any(claim.get("nearest") for claim in report["claims"])
     ]
     shown = outcomes.ORDER
-    head = [*shown, *outcomes.GROUPS]
     lines = [
-        f"| paper | setting | {' | '.join(head)} |",
-        f"| --- | --- |{' ---: |' * len(shown)}{' --- |' * len(outcomes.GROUPS)}",
+        f"| paper | setting | {' | '.join(shown)} | counted apart |",
+        f"| --- | --- |{' ---: |' * len(shown)} --- |",
     ]
     for path, said, way, tally in tallies:
         name = f"[{said['paper']}]({up}{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
-        cells += [outcomes.counted(tally[group]) for group in outcomes.GROUPS]
+        apart = {group: outcomes.listed(tally[group]) for group in outcomes.GROUPS}
+        cells.append("; ".join(f"{group}: {count}" for group, count in apart.items() if count))
         lines.append(f"| {name} | {way} | {' | '.join(cells)} |")
     return lines
 
