@@ -43,7 +43,7 @@ figures:
     metric: simple_regret
     curves: [random-search, Short, unrun]
     panels: [{problem: hills, title: A}, {problem: seen, title: B}]
-  - {id: basins, metric: basin, curves: [random-search], panels: [{problem: hills}]}
+  - {id: feasible, metric: feasible_evaluations, curves: [random-search], panels: [{problem: hills}]}
   - {id: mixed, metric: simple_regret, curves: [random-search],
      panels: [{problem: ring}, {problem: hills, reading: louder}, {study: growth, x: w, y: [loss]},
               {problem: hills, metric: batch_size}, {problem: hills, to: 5}]}
@@ -157,7 +157,7 @@ def test_what_is_finished_is_kept_if_some_seeds_fail(published):
 @pytest.mark.slow
 def test_a_method_that_fails_is_told_in_a_sentence(published):
     (published / "algorithms" / "fails.py").write_text(FAILS.format(often=0))
-    done = compared(published, "fails", "mini/basins")
+    done = compared(published, "fails", "mini/feasible")
     assert done.returncode == 1 and "Traceback" not in done.stderr
     assert "error: mini" not in done.stdout and "inf" in done.stderr
 
@@ -190,7 +190,7 @@ def test_every_curve_is_compared_at_the_end_that_both_have(root):
 
 
 def test_if_more_is_better_it_says_higher(root):
-    (claim,) = written(root, "random_search", "mini/basins")["claims"]
+    (claim,) = written(root, "random_search", "mini/feasible")["claims"]
     assert claim["says"] == "random_search is higher than random-search"
     assert claim["check"]["test"] == "more"
 
@@ -243,7 +243,7 @@ def test_a_file_that_is_no_method_is_refused(root, code, sentence):
         ("mine.Min", "mini/regret", "METHOD=mine.CLASS, got 'mine.Min'; classes: Mine"),
         ("mine", "regret", "FIGURE: expected PAPER/FIGURE such as go_ucb/fig2, got 'regret'"),
         ("mine", "mino/regret", "FIGURE: unknown paper 'mino'; did you mean 'mini'?"),
-        ("mine", "mini/regrets", "unknown figure 'regrets'; known: regret, basins, mixed, ring"),
+        ("mine", "mini/regrets", "unknown figure 'regrets'; known: regret, feasible, mixed, ring"),
         ("mine", "mini/ring", "in which mine.Mine can be compared, got ring, on Arms, not on Box"),
     ],
 )
