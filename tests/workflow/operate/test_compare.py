@@ -43,7 +43,8 @@ figures:
     metric: simple_regret
     curves: [random-search, Short, unrun]
     panels: [{problem: hills, title: A}, {problem: seen, title: B}]
-  - {id: feasible, metric: feasible_evaluations, curves: [random-search], panels: [{problem: hills}]}
+  - {id: feasible, metric: feasible_evaluations, curves: [random-search],
+     panels: [{problem: hills}]}
   - {id: mixed, metric: simple_regret, curves: [random-search],
      panels: [{problem: ring}, {problem: hills, reading: louder}, {study: growth, x: w, y: [loss]},
               {problem: hills, metric: batch_size}, {problem: hills, to: 5}]}
