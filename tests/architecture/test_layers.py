@@ -47,7 +47,7 @@ workflow.operate: workflow.judge
 workflow.site: workflow.trace workflow.plan workflow.measure.metrics workflow.judge workflow.draw
 # draws a report before it is committed; no page reads records
 workflow.operate.reference: workflow.trace workflow.plan workflow.measure workflow.judge
-workflow.operate.reference: workflow.draw workflow.site.shrink workflow.operate
+workflow.operate.reference: workflow.draw workflow.operate
 workflow.commands: workflow.plan workflow.data workflow.judge workflow.draw workflow.operate
 workflow.commands: workflow.site
 noregret: algorithms algorithms.api algorithms.parts problems workflow.trace workflow.data

@@ -28,7 +28,8 @@ from workflow.measure.statistics import LEVEL
 from workflow.plan.paper import Paper
 
 LEGEND = """\
-Brackets are 95 % t intervals of the effect. *Could see* is the smallest effect that so many seeds
+Brackets are 95 % t intervals of the effect. *Observed* is what the numbers would say if they could
+decide. *Could see* is the smallest effect that so many seeds
 of this spread show in four of five times. q is p adjusted over all claims of this page that are
 counted together. *By rank*: a run that has found nothing feasible has an infinite value; then the
 exact signed-rank test decides, and the numbers are the median and quartiles of the differences.
@@ -64,10 +65,10 @@ def as_markdown(
         f"# Verdicts on {quoted(head['key'])}, scale {quoted(paper.scale)}",
         quoted(f"{head.get('title', '')}{venue}"),
         *_counts(verdicts),
+        *mixed,
         _summary(verdicts),
         LEGEND,
         *_history(verdicts),
-        *mixed,
         beside,
         *(_details(paper, verdict) for verdict in verdicts),
         _appendix(appendix),

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import joblib
 
-from workflow.draw import report
+from workflow.draw import report, shrink
 from workflow.judge import outcomes
 from workflow.measure.store import Store
 from workflow.operate import comparison
@@ -30,7 +30,6 @@ from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
 from workflow.plan.resolve import papers
-from workflow.site import shrink
 from workflow.trace.cells import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")

@@ -16,13 +16,14 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from workflow.draw import shrink
 from workflow.judge import settings
 from workflow.judge.checks import Comparison
 from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.render import number
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
-from workflow.site import claim_pages, findings, run_list, shrink
+from workflow.site import claim_pages, findings, run_list
 from workflow.site.findings import Finding
 from workflow.site.folder import CLAIMS, Report, effect, reports
 from workflow.site.guide import Box, Guide

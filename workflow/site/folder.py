@@ -14,12 +14,12 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup
 
+from workflow.draw import shrink
 from workflow.judge import ledger, outcomes, render, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.judge.fixed import UNENTERED, Fixed
 from workflow.plan import reader
 from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
-from workflow.site import shrink
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
 from workflow.trace.cells import PlanError

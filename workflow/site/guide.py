@@ -14,7 +14,8 @@ from urllib.parse import urlsplit
 from markupsafe import Markup, escape
 from PIL import Image
 
-from workflow.site import markdown, shrink
+from workflow.draw import shrink
+from workflow.site import markdown
 from workflow.site.folder import CLAIMS, Report
 from workflow.site.markdown import Rendered
 
