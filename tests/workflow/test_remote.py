@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -25,23 +26,22 @@ if [ "$(cat "$1/status")" = 0 ]; then echo success; else echo failed; fi
 """
 
 
-@pytest.mark.slow
-def test_every_job_runs_in_a_folder_of_its_own_and_files_come_by_a_storage(tmp_path):
-    repository = Repository(tmp_path)
+def run_in_folders(root: Path, storage: str, prefix: str, **variables: str) -> None:
+    """Run a small paper whose files lie in `storage`, each job in an empty folder of its own."""
+    repository = Repository(root)
     repository.git("add", ".")
     repository.git("commit", "-q", "-m", "all")
-    bucket, jobs = tmp_path / "bucket", tmp_path / "jobs"
-    bucket.mkdir()
+    jobs = root / "jobs"
     for name, text in (("submit", SUBMIT), ("status", STATUS)):
-        (tmp_path / name).write_text(text.format(jobs=jobs))
-        (tmp_path / name).chmod(0o755)
+        (root / name).write_text(text.format(jobs=jobs))
+        (root / name).chmod(0o755)
     command = [
         *("-m", "snakemake", "--executor", "cluster-generic", "--jobs", "2"),
-        *("--cluster-generic-submit-cmd", str(tmp_path / "submit")),
-        *("--cluster-generic-status-cmd", str(tmp_path / "status")),
+        *("--cluster-generic-submit-cmd", str(root / "submit")),
+        *("--cluster-generic-status-cmd", str(root / "status")),
         *("--seconds-between-status-checks", "1", "--max-jobs-per-timespan", "9/1s"),
         *("--shared-fs-usage", "none", "--job-deploy-sources"),
-        *("--default-storage-provider", "fs", "--default-storage-prefix", str(bucket)),
+        *("--default-storage-provider", storage, "--default-storage-prefix", prefix),
         *("--config", "scale=smoke"),
     ]
     environment = {**checkout.offline(repository.root), "NOREGRET_SUBSTITUTES": "preferred"}
@@ -49,16 +49,60 @@ def test_every_job_runs_in_a_folder_of_its_own_and_files_come_by_a_storage(tmp_p
     made = subprocess.run(
         [sys.executable, *command],
         cwd=repository.root,
-        env=environment,
+        env=environment | variables,
         capture_output=True,
         text=True,
     )
     logs = "\n".join(path.read_text() for path in jobs.glob("*/log"))
     assert made.returncode == 0, made.stderr + logs
+    assert not list(repository.root.glob("results")) and not list(repository.root.glob("figures"))
+    # three curves, a figure and the verdicts; what is fetched is fetched here
+    assert len(list(jobs.iterdir())) == 5
+
+
+def assert_all_is_there(bucket: Path) -> None:
+    """bucket: a folder with what the storage holds."""
     records = sorted((bucket / "results").rglob("*.parquet"))
     assert len(records) == 6 and all(record.read(path) for path in records)
     drawn = {path.name for path in (bucket / "figures" / "smoke" / "mini").iterdir()}
     assert {"regret.png", "regret.csv", "verdicts.json"} <= drawn
-    assert not list(repository.root.glob("results")) and not list(repository.root.glob("figures"))
-    # three curves, a figure and the verdicts; what is fetched is fetched here
-    assert len(list(jobs.iterdir())) == 5
+
+
+@pytest.mark.slow
+def test_files_come_by_a_folder_that_all_jobs_reach(tmp_path):
+    bucket = tmp_path / "bucket"
+    bucket.mkdir()
+    run_in_folders(tmp_path, "fs", str(bucket))
+    assert_all_is_there(bucket)
+
+
+@pytest.mark.slow
+def test_files_come_by_s3_as_in_the_profile_of_kubernetes(tmp_path, monkeypatch):
+    # here, for both take as long to load as many a test
+    import boto3
+    from moto.server import ThreadedMotoServer
+
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "anything")
+    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    address, region = f"http://{host}:{port}", "us-east-1"
+    client = boto3.client("s3", endpoint_url=address, region_name=region)
+    client.create_bucket(Bucket="noregret")
+    run_in_folders(
+        tmp_path,
+        "s3",
+        "s3://noregret",
+        SNAKEMAKE_STORAGE_S3_ENDPOINT_URL=address,
+        SNAKEMAKE_STORAGE_S3_ACCESS_KEY="anything",
+        SNAKEMAKE_STORAGE_S3_SECRET_KEY="anything",
+        SNAKEMAKE_STORAGE_S3_REGION=region,
+        NO_PROXY=host,
+    )
+    for found in client.list_objects_v2(Bucket="noregret")["Contents"]:
+        path = tmp_path / "bucket" / found["Key"]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        client.download_file("noregret", found["Key"], str(path))
+    server.stop()
+    assert_all_is_there(tmp_path / "bucket")
