@@ -118,13 +118,15 @@ def save(figure: Figure, stem: Path, *, title: str, printed: bool = False) -> li
     """Write a figure as PNG, and as PDF, which takes longer, where it is to be `printed`; without
     the time and the programs that made it. Closes it and returns the paths.
     """
-    metadata: dict[str, dict[str, str | None]] = {"png": {"Software": None}}
+    ways: dict[str, dict[str, Any]] = {  # a report packs its pictures again
+        "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}}
+    }
     if printed:
-        metadata["pdf"] = {"CreationDate": None, "Title": title}
-    paths = [Path(f"{stem}.{ending}") for ending in metadata]
-    for path, (ending, said) in zip(paths, metadata.items(), strict=True):
+        ways["pdf"] = {"metadata": {"CreationDate": None, "Title": title}}
+    paths = [Path(f"{stem}.{ending}") for ending in ways]
+    for path, (ending, how) in zip(paths, ways.items(), strict=True):
         with atomic(path) as temporary:
-            figure.savefig(temporary, format=ending, metadata=said)
+            figure.savefig(temporary, format=ending, **how)
     plt.close(figure)
     return paths
 

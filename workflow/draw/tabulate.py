@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -54,14 +54,14 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
         return pd.DataFrame(_settings(paper, entry))
     if entry["kind"] == "study":
         return _study(paper, store, entry)
-    if entry["kind"] == "feasible":
-        ends = [_feasible(paper, store, entry, cell) for cell in table_cells(paper, entry)]
-        return pd.DataFrame([row for row in ends if row])
     if entry["kind"] == "growth":
         return pd.DataFrame(published.growth(paper, store, entry))
     if entry["kind"] == "published":
         return pd.DataFrame(published.rows(paper, store))
-    rows = [_diagnostics(paper, store, entry, cell) for cell in table_cells(paper, entry)]
+    row = _feasible if entry["kind"] == "feasible" else _diagnostics
+    cells = table_cells(paper, entry)
+    shown = {cell.name for cell in cells}
+    rows = [row(paper, store, entry, cell, shown) for cell in cells]
     return pd.DataFrame([row for row in rows if row])
 
 
@@ -201,9 +201,11 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def _feasible(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:
+def _feasible(
+    paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell, shown: Collection[str]
+) -> Row:
     """The best feasible value at the end of one cell's runs, and how they came by it; empty where
-    there is no record.
+    there is no record. `shown` names the runs of the whole table.
     """
     try:
         best = store.values(cell, "best_feasible")[:, -1]
@@ -215,7 +217,7 @@ def _feasible(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) 
     return {
         "problem": cell.problem_name,
         "algorithm": cell.algorithm,
-        "reading": published.reading_of(paper, store, cell, "best_feasible", _names(paper, entry)),
+        "reading": published.reading_of(paper, store, cell, "best_feasible", shown),
         "seeds": len(best),
         "evaluations": cell.budget,
         "seeds with a feasible point": int(np.isfinite(best).sum()),
@@ -245,9 +247,11 @@ def _quartiles(ends: np.ndarray) -> list[float]:
     return found
 
 
-def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell) -> Row:
+def _diagnostics(
+    paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell, shown: Collection[str]
+) -> Row:
     """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report
-    has no record.
+    has no record. `shown` names the runs of the whole table.
     """
     try:
         seeds = store.seeds(cell)
@@ -265,9 +269,7 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
     return {
         "problem": cell.problem_name,
         "algorithm": cell.algorithm,
-        "reading": published.reading_of(
-            paper, store, cell, "cumulative_regret", _names(paper, entry)
-        ),
+        "reading": published.reading_of(paper, store, cell, "cumulative_regret", shown),
         "seeds": len(seeds),
         "evaluations": cell.budget,
         "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
@@ -285,11 +287,6 @@ def _diagnostics(paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cel
         "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
         "data": store.data(cell),
     }
-
-
-def _names(paper: Paper, entry: Mapping[str, Any]) -> set[str]:
-    """Of the runs that a table of ends shows."""
-    return {cell.name for cell in table_cells(paper, entry)}
 
 
 def _of_arms(store: Store, cell: Cell, size: np.ndarray) -> Row:
