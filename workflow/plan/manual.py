@@ -1,4 +1,4 @@
-"""The reference page of a paper's YAML, docs/paper-yaml.md, made from the typed model:
+"""The reference page of a paper's YAML, papers/README.md, made from the typed model:
 `python -m workflow.schema [--check]`.
 
 `--check` writes nothing and fails where the page is not what the model says.
@@ -21,7 +21,7 @@ from workflow.plan.model import Paper, hints, tags, unwrapped
 from workflow.plan.resolve import ROOT
 from workflow.plan.vocabulary import METRICS, OpenSection
 
-PAGE = Path("docs", "paper-yaml.md")
+PAGE = Path("papers", "README.md")
 INTRODUCTION = """\
 # A paper's YAML
 
@@ -32,7 +32,7 @@ One file `papers/NAME.yaml` says everything about one paper: what is run, what i
 is claimed. A file whose name begins with `_` is a template and no paper. The file is read before
 any job starts. A mistake in it is one sentence with its line.
 
-The terms are those of the [glossary](glossary.md). Exhibits are {exhibits}.
+The terms are those of the [glossary](../docs/glossary.md). Exhibits are {exhibits}.
 
 A key that is not on this page is refused, except on the lines of problems and algorithms: there
 it is a parameter of the constructor. *Required* in the column `default` means that the key has to
@@ -44,7 +44,7 @@ be given.
 
 
 def page() -> str:
-    """docs/paper-yaml.md."""
+    """papers/README.md."""
     names = [kind.section for kind in REGISTRY.values()]
     kinds = f"{', '.join(names[:-1])} and {names[-1]}"
     parts = [INTRODUCTION.format(exhibits=kinds, metrics=_metrics()), *_sections()]

@@ -1,6 +1,6 @@
 """The typed model of a paper's YAML: its sections, and one for each kind of exhibit.
 
-docs/paper-yaml.md, the checks of types and keys, and the checks of names are made from it.
+papers/README.md, the checks of types and keys, and the checks of names are made from it.
 """
 
 from __future__ import annotations

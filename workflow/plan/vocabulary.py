@@ -214,7 +214,7 @@ Target = Annotated[
 Metric = Annotated[
     str,
     Expected(
-        "one of the metrics that docs/paper-yaml.md lists, or report.NAME",
+        "one of the metrics that papers/README.md lists, or report.NAME",
         rf"{'|'.join(METRICS)}|report\.[A-Za-z0-9_]+",
         METRICS,
     ),

@@ -20,6 +20,7 @@ from workflow.site.folder import CLAIMS, Report
 from workflow.site.markdown import Rendered
 
 FOLDER, DOCS, INDEX = "guide", "docs", "docs/README.md"
+KEYS = "papers/README.md"
 RESULTS = "docs/results.md"  # has a section for each paper, below its label
 PAGES = {  # places that are no page of the guide
     "figures/reference": "index.html",
@@ -97,7 +98,7 @@ class Guide:
         listed = [_normal(INDEX, link) for link in LINK.findall(index)]
         named = LINK.findall((self.root / "README.md").read_text(encoding="utf-8"))
         above = [name for name in named if "/" not in name and (self.root / name).exists()]
-        order = [INDEX, *(name for name in listed if name in there), *there, *above]
+        order = [INDEX, *(name for name in listed if name in there or name == KEYS), *there, *above]
         yield from dict.fromkeys(order)
 
     def _render(self, source: str, text: str) -> Rendered:
@@ -162,7 +163,8 @@ class Guide:
 
 
 def _name(source: str) -> str:
-    return "index" if source == INDEX else PurePosixPath(source).stem.lower()
+    path = PurePosixPath(source)
+    return "index" if source == INDEX else "papers" if source == KEYS else path.stem.lower()
 
 
 def _normal(source: str, link: str) -> str:

@@ -64,7 +64,7 @@ def test_a_stale_page_is_told(tmp_path, capsys):
     page = tmp_path / manual.PAGE
     page.write_text(page.read_text().replace("seeds", "seats", 1))
     assert manual.main(["--root", str(tmp_path), "--check"]) == 1
-    assert "docs/paper-yaml.md is not what the model" in capsys.readouterr().err
+    assert "papers/README.md is not what the model" in capsys.readouterr().err
 
 
 def test_the_page_names_every_key_and_defines_the_words():

@@ -38,7 +38,7 @@ KINDS_OF_PAGE = (
     "runs/index.html",
     "guide/index.html",
     "guide/glossary.html",
-    "guide/paper-yaml.html",
+    "guide/papers.html",
 )
 # every text on an opaque ground, with its contrast (WCAG 2.2)
 FAINT = """(() => {
