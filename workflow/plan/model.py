@@ -47,6 +47,7 @@ from workflow.plan.statements import (
     ClaimEntry,
     DeviationEntry,
     ErratumEntry,
+    FindingEntry,
     WithdrawnEntry,
 )
 from workflow.plan.vocabulary import Name, Section, Seeds, parts, refusal, said
@@ -173,6 +174,19 @@ class _Paper(Section):
     errata: list[ErratumEntry] = said(
         "mistakes in the paper itself",
         [{"id": "eq-3", "where": "eq. (3)", "says": "1 = 2", "instead": "1 = 1"}],
+        default="none",
+    )
+    findings: list[FindingEntry] = said(
+        "what the replication found that the paper does not say",
+        [
+            {
+                "id": "stuck-seeds",
+                "title": "One seed in ten never moves.",
+                "says": "BKB repeats its first arm in one seed of ten.",
+                "figure": "regret",
+                "claims": ["better"],
+            }
+        ],
         default="none",
     )
 

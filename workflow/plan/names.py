@@ -20,7 +20,7 @@ from workflow.plan.vocabulary import unknown
 from workflow.trace.cells import RESERVED, PlanError
 
 # each id stands once in these sections; exhibits become files, claims become pages
-ALONE = ("studies", "assumptions", "deviations", "errata", *REGISTRY)
+ALONE = ("studies", "assumptions", "deviations", "errata", "findings", *REGISTRY)
 TOGETHER = (("claims", "appendix", "withdrawn"), tuple(REGISTRY))
 
 

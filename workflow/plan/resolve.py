@@ -20,7 +20,6 @@ from workflow.plan.parameters import names as names_of
 from workflow.trace.cells import RESERVED, PlanError, installed, is_async
 
 SEED = "seed"  # becomes the number of the repetition
-NO_PAPERS = ("findings",)  # other files of papers/
 # what decides the trace of every run, whatever its problem and its algorithm
 RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
 
@@ -43,11 +42,8 @@ def planned(root: Path = ROOT) -> list[str]:
 
 
 def _yamls(root: Path) -> list[Path]:
-    return sorted(
-        path
-        for path in (root / "papers").glob("*.yaml")
-        if path.stem not in NO_PAPERS and not path.stem.startswith("_")
-    )
+    found = (root / "papers").glob("*.yaml")
+    return sorted(path for path in found if not path.stem.startswith("_"))
 
 
 def _borrows(path: Path) -> bool:

@@ -1,5 +1,5 @@
 """The typed models of what a paper states: claims with their checks and settings, the appendix,
-claims that were withdrawn, assumptions, deviations and errata.
+claims that were withdrawn, assumptions, deviations, errata and findings.
 
 Each check is judged by the model of its own `test:`.
 """
@@ -19,15 +19,18 @@ from pydantic import (
 )
 
 from workflow.plan.vocabulary import (
+    DISTINCT,
     ClaimName,
     Column,
     Count,
     Curve,
     Curves,
+    Errata,
     ExhibitName,
     Expected,
     Id,
     Metric,
+    Names,
     Number,
     Positive,
     Problem,
@@ -711,4 +714,24 @@ class ErratumEntry(Section):
     instead: Words = said("what should stand there", "1 = 1")
     evidence: Words = said(
         "what shows it", "the study lemma-3", default="what stands there contradicts itself"
+    )
+
+
+class FindingEntry(Section):
+    """A finding: what the replication found that the paper does not say. Its numbers are those of
+    the claims that it names, on whose pages it stands.
+    """
+
+    id: Id = said("its name", "stuck-seeds")
+    title: Sentence = said("what was found, in one sentence", "One seed in ten never moves.")
+    says: Sentence = said("the same at length", "BKB repeats its first arm in one seed of ten.")
+    figure: ExhibitName = said("the figure, picture or table that shows it", "regret")
+    claims: Annotated[list[ClaimName], MinLen(1), DISTINCT] = said(
+        "the claims that bear it out", ["better"]
+    )
+    errata: Errata = said("the errata that bear it out", ["eq-3"], default="none")
+    runs: Names = said(
+        "commands beside those that the claims' own verdicts name",
+        ["python -m workflow.run bkb abalone BKB 0-4"],
+        default="none",
     )

@@ -6,7 +6,6 @@ rule site:
     """Write the pages of what a scale has drawn."""
     input:
         [path for name in PAPERS for path in report_files(PLAN[name])],
-        local("papers/findings.yaml"),
     output:
         f"report/{SCALE}/index.html",
     log:

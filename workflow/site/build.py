@@ -23,8 +23,7 @@ from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.render import number
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
-from workflow.site import claim_pages, findings, run_list
-from workflow.site.findings import Finding
+from workflow.site import claim_pages, run_list
 from workflow.site.folder import CLAIMS, Report, effect, reports
 from workflow.site.guide import Box, Guide
 from workflow.site.markdown import Rendered, inline, slug
@@ -70,7 +69,6 @@ class Site:
     root: Path
     reports: Sequence[Report]
     guide: Mapping[str, Rendered]
-    findings: Sequence[Finding]
     told: Mapping[str, Box]
 
     def page(self, path: str, template: str, **shown: Any) -> None:
@@ -95,9 +93,7 @@ def build(
     _clear(target)
     shutil.copytree(STATIC, target / "static")
     guide = Guide(root, found)
-    known = {report.name for report in found}
-    told = [finding for finding in findings.load(root) if finding.paper in known]
-    site = Site(target, found, guide.pages(), told, guide.told())
+    site = Site(target, found, guide.pages(), guide.told())
     for report in found:
         _paper(site, report)
     pictures = {report.name: _thumbnail(site, report) for report in found}
@@ -145,7 +141,7 @@ def _paper(site: Site, report: Report) -> None:
         report=report,
         matrix=settings.matrix(report.comparisons),
         box=site.told[report.name],
-        findings=[one for one in site.findings if one.paper == report.name],
+        findings=report.findings,
     )
     for claim in report.judged:
         site.page(
@@ -160,9 +156,7 @@ def _paper(site: Site, report: Report) -> None:
             settings=report.by_setting[claim.id],
             beside=[one for one in report.shown if claim in one.claims],
             seconds=claim_pages.seconds(report, claim),
-            findings=[
-                one for one in site.findings if one.paper == report.name and claim.id in one.claims
-            ],
+            findings=[one for one in report.findings if claim.id in one["claims"]],
         )
     for former in report.entry.get("withdrawn", []):
         address = f"{report.name}/{CLAIMS}/{former['id']}.html"

@@ -206,6 +206,11 @@ class Report:
         return pd.read_parquet(self.folder / "seeds.parquet")
 
     @property
+    def findings(self) -> list[Entry]:
+        """What the replication found that the paper does not say."""
+        return list(self.entry.get("findings", []))
+
+    @property
     def undrawn(self) -> list[Entry]:
         """The figures, pictures and tables of the YAML that the folder lacks."""
         return [line for kind, line in lines_of(self.entry) if not self._has(kind, line)]

@@ -203,7 +203,7 @@ def test_at_most_ten_sentences_are_said():
 
 def test_a_template_is_no_paper(tmp_path):
     (tmp_path / "papers").mkdir()
-    for name in ("_template", "mini", "findings"):
+    for name in ("_template", "mini"):
         (tmp_path / "papers" / f"{name}.yaml").touch()
     assert resolve.papers(tmp_path) == ["mini"]
 
