@@ -1,7 +1,8 @@
 """The panels of a figure as JSON, for pages on which curves can be switched off and axes changed.
 
 Curves keep some hundred points and four digits: enough to look at, and small enough to commit. The
-CSV beside holds all of them. The seeds of a curve keep fewer points, since there are many of them.
+CSV beside holds all of them. Bands keep fewer digits. The seeds of a curve keep fewer points, too,
+since there are many of them.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ POINTS, LEAST = 110, 48  # points of a curve, in a figure of few of them and of 
 TRACED, FEWEST = 32, 12  # the same of a seed
 LINES = 24  # curves from which on a figure counts as one of many
 MANY = 20  # seeds that can be told apart; a curve of more has no lines of its seeds
-DIGITS = 4
+DIGITS, FEW = 4, 3  # of what is drawn; of bands and seeds
 DOTTED, LONG, DASH_DOT, PRINTED = [2, 3], [9, 4], [9, 3, 2, 3], [4, 2]  # pixels
 
 
@@ -73,7 +74,11 @@ def _line(line: Line, points: int, traced: int, *, logarithmic: bool) -> dict[st
         "fitted": line.fitted,
         "x": _numbers(line.x[kept]),
         "centre": _numbers(line.centre[kept]),
-        **({"low": _numbers(line.low[kept]), "high": _numbers(line.high[kept])} if banded else {}),
+        **(
+            {"low": _numbers(line.low[kept], FEW), "high": _numbers(line.high[kept], FEW)}
+            if banded
+            else {}
+        ),
         **_each(line, kept, traced, logarithmic=logarithmic),
     }
 
@@ -85,7 +90,7 @@ def _each(line: Line, kept: NDArray[np.int64], traced: int, *, logarithmic: bool
     if not 1 < len(line.each) <= MANY:
         return {}
     at = _kept(line.x[kept], traced, logarithmic=logarithmic)
-    values = [_numbers(np.asarray(one)[kept][at]) for one in line.each.values()]
+    values = [_numbers(np.asarray(one)[kept][at], FEW) for one in line.each.values()]
     return {"each": {"seeds": list(line.each), "at": at.tolist(), "values": values}}
 
 
@@ -132,13 +137,13 @@ def _dash(line: Line) -> list[int]:
     return DASH_DOT if pattern else []
 
 
-def _numbers(values: NDArray) -> list[float | int | None]:
-    return [_number(value) for value in np.asarray(values, dtype=np.float64).tolist()]
+def _numbers(values: NDArray, digits: int = DIGITS) -> list[float | int | None]:
+    return [_number(value, digits) for value in np.asarray(values, dtype=np.float64).tolist()]
 
 
-def _number(value: float) -> float | int | None:
-    """Four significant digits; null where there is no number."""
+def _number(value: float, digits: int = DIGITS) -> float | int | None:
+    """A number of so many significant digits; null where there is no number."""
     if not math.isfinite(value):
         return None
-    short = float(f"{value:.{DIGITS}g}")
+    short = float(f"{value:.{digits}g}")
     return int(short) if short.is_integer() and abs(short) < 1e15 else short

@@ -224,8 +224,7 @@ def _index(site: Site, methods: Sequence[Method]) -> list[list[str]]:
 
 
 def _curves(path: Path) -> str:
-    """The curves of a figure as JSON, whatever else the file may hold: it becomes a script. Bands
-    and seeds keep three digits there.
+    """The curves of a figure as JSON, whatever else the file may hold: it becomes a script.
 
     Raises PlanError.
     """
@@ -233,27 +232,12 @@ def _curves(path: Path) -> str:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise PlanError(f"{path}: expected curves as JSON, got {error}: draw it again") from None
-    for panel in data["panels"]:
-        for line in panel["lines"]:
-            line.update({key: _coarse(line[key]) for key in ("low", "high", "each") if key in line})
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
 def _packed(data: str) -> str:
     """A text as a string of a script: gzipped, which makes curves a quarter as large, in base64."""
     return json.dumps(base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode())
-
-
-def _coarse(data: Any) -> Any:
-    """The same with numbers of three significant digits."""
-    if isinstance(data, Mapping):
-        return {key: _coarse(value) for key, value in data.items()}
-    if isinstance(data, list):
-        return [_coarse(value) for value in data]
-    if isinstance(data, float):
-        short = float(f"{data:.3g}")
-        return int(short) if short.is_integer() else short
-    return data
 
 
 def _clear(target: Path) -> None:
