@@ -1,6 +1,6 @@
 """Rank algorithms over several problems.
 
-Writes <ranks>.png (a critical-difference diagram, Demsar, JMLR 7, 2006), <ranks>.csv and, for
+Writes <ranks>.png (with the critical difference of Demsar, JMLR 7, 2006), <ranks>.csv and, for
 print, <ranks>.pdf. What is ranked on a problem is the mean over the seeds, as figures and tables
 have it: the problems are the sample, since the seeds of one problem are no independent evidence
 about others.
@@ -17,6 +17,7 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+import seaborn
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -54,10 +55,11 @@ from workflow.plan.selection import (
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 
-WIDTH, TOP, LINE, BAR = 6.2, 1.0, 0.21, 0.085  # inches: the figure, above its axis, a name, a bar
-ASIDE = 0.25  # inches, what is said of those that are not ranked is set in
+# inches: the figure, its title, a row, the axis with its words
+WIDTH, HEAD, LINE, AXIS = 6.2, 0.36, 0.24, 0.42
+BAR = 0.18  # ranks from a bar to the next
+DOT = 11  # square points: one problem
 NAME, TICK = 8.5, 7.5  # points
-Bars = list[list[tuple[float, float]]]
 DARK, PALE = "#222222", "#444444"
 NOTHING, TOO_FEW = "not run", "too few problems to tell any methods apart"
 
@@ -90,6 +92,11 @@ class Ranking:
     def p(self) -> float:
         """Of Friedman's test."""
         return friedman(self.ranks)
+
+    @property
+    def difference(self) -> float:
+        """Of mean ranks, from which on Nemenyi's test tells two methods apart."""
+        return critical_difference(len(self.curves), len(self.problems))
 
     @property
     def is_empty(self) -> bool:
@@ -258,10 +265,9 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
         f"reading: {'see labels' if several else 'default'}",
         (
             f"mean ranks, 1 is best, of the {metric(entry['metric']).label}{at or ' at the end'},"
-            " its mean over the common seeds"
+            " its mean over the common seeds; a dot is larger where several problems have it"
         ),
-        "" if found.is_empty else f"Friedman's test: p {_p(found.p)}, permuted within problems",
-        "bars join what Nemenyi's test does not tell apart at 5 %",
+        "" if found.is_empty else _told_apart(found),
         "infinite: tied for the last ranks" if np.isinf(found.values).any() else "",
         "real data" if "real" in found.data else "",
         unverified(found.data),
@@ -274,151 +280,85 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
     return " · ".join(filter(None, parts))
 
 
-def _p(p: float) -> str:
-    return "< 0.001" if p < 0.001 else f"= {p:.2g}"
+def _told_apart(found: Ranking) -> str:
+    """What the tests say, in words."""
+    p = "< 0.001" if found.p < 0.001 else f"= {found.p:.2g}"
+    bars = "bars join what Nemenyi's test does not tell apart at 5 %, mean ranks less than"
+    said = f"{bars} {found.difference:.2f} apart" if found.p <= LEVEL else TOO_FEW
+    return f"Friedman's test: p {p}, permuted within problems · {said}"
 
 
 def diagram(found: Ranking, title: str, small_print: str) -> Figure:
-    """Mean ranks on an axis, the names on both sides of it; everything is placed in inches, since
-    axes would clip names.
+    """A row for each curve, the best on top: its rank on each problem as dots, its mean rank as a
+    marker. Bars beside the rows join what Nemenyi's test does not tell apart.
     """
-    note = wrapped(small_print, WIDTH)
-    low = 0.14 + PRINTED_LINE * len(note)
-    words = "" if found.is_empty or found.p <= LEVEL else TOO_FEW
-    bars = _bars(found)
-    rows = 1 if found.is_empty else -(-len(found.curves) // 2)
-    outside = wrapped(_outside(found), WIDTH - 2 * ASIDE) if found.left_out else []
-    below = low + PRINTED_LINE * len(outside) + (0.08 if outside else 0)
-    height = TOP + BAR * len(bars) + LINE * (rows + (1.3 if words else 0.6)) + below
+    means = [] if found.is_empty else sorted(zip(found.means, found.curves, strict=True))
+    curves, names = (
+        [curve for _, curve in means],
+        [f"{curve} ({mean:.2f})" for mean, curve in means],
+    )
+    note, outside = wrapped(small_print, WIDTH), list[str]()
+    if found.left_out:
+        outside = wrapped(f"NOT RANKED · {' · '.join(found.left_out)}", WIDTH)
+    low = MARGIN + PRINTED_LINE * len(note)
+    below = low + PRINTED_LINE * (len(outside) + 1) + AXIS
+    height = HEAD + LINE * max(len(curves), 2) + below
+    left = max((inches(name, NAME) for name in names), default=0.0) + 3 * MARGIN
     figure = plt.figure(figsize=(WIDTH, height))
-    ax = figure.add_axes((0, 0, 1, 1))
-    ax.set(xlim=(0, WIDTH), ylim=(0, height))
-    ax.set_axis_off()
-    ax.text(WIDTH / 2, height - 0.1, title, ha="center", va="top", fontsize=10, color=DARK)
+    inside = (left, below, WIDTH - left - MARGIN, height - HEAD - below)
+    ax = figure.add_axes(tuple(np.array(inside) / [WIDTH, height, WIDTH, height]))
+    figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=10)
     if found.is_empty:
-        ax.text(WIDTH / 2, height - TOP, NOTHING, ha="center", va="center", color="#888888")
+        ax.set_axis_off()
+        ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", color=PALE)
     else:
-        _draw_ranks(ax, found, bars, height - TOP)
-        ax.text(WIDTH / 2, below, words, ha="center", va="bottom", fontsize=NAME, color=DARK)
+        _draw_ranks(ax, found, curves)
+        ax.set_yticks(range(len(curves)), names, fontsize=NAME)
     if outside:
-        ax.text(
-            ASIDE + MARGIN,
-            low,
-            "\n".join(outside),
-            ha="left",
-            va="bottom",
-            fontsize=SMALL_PRINT,
-            color=DARK,
-            linespacing=1.15,
-        )
+        x, y, words = MARGIN / WIDTH, (low + 0.04) / height, "\n".join(outside)
+        figure.text(x, y, words, va="bottom", fontsize=SMALL_PRINT, linespacing=1.15)
     if any(map(stood_in, found.data)):
-        put_substituted(ax, WIDTH / 2, (height + below - 0.3) / 2, rotation=12)
+        put_substituted(ax, 0.5, 0.5, rotation=12, transform=ax.transAxes)
     put_small_print(figure, note)
     return figure
 
 
-def _outside(found: Ranking) -> str:
-    """Who is not ranked, and why."""
-    return f"NOT RANKED · {' · '.join(found.left_out)}"
+def _draw_ranks(ax: Axes, found: Ranking, curves: Sequence[str]) -> None:
+    """Curves in rows from the top."""
+    ranks_of = pd.DataFrame(found.ranks, columns=list(found.curves))[list(curves)]
+    equal = ranks_of.melt(var_name="curve", value_name="rank").value_counts().reset_index()
+    equal["row"] = equal["curve"].map(curves.index)
+    seaborn.scatterplot(
+        equal,
+        x="rank",
+        y="row",
+        hue="curve",
+        palette={curve: found.looks[curve].colour for curve in curves},
+        size="count",
+        sizes={count: DOT * count for count in equal["count"]},
+        alpha=0.4,
+        legend=False,
+        ax=ax,
+    )
+    for row, (curve, mean) in enumerate(ranks_of.mean().items()):
+        style = found.looks[str(curve)]
+        face = "white" if "@" in str(curve) else style.colour
+        marker = style.marker or "|"
+        ax.plot(mean, row, marker, color=style.colour, markersize=7.5, markerfacecolor=face)
+    bars = _bars(found)
+    for number, (first, last) in enumerate(bars, 1):
+        x, ends = len(curves) + 0.2 + BAR * number, [first - 0.2, last + 0.2]
+        ax.plot([x, x], ends, color=DARK, linewidth=3, solid_capstyle="butt")
+    right = len(curves) + 0.4 + BAR * len(bars)
+    ax.set(xlim=(0.6, right), ylim=(len(curves) - 0.5, -0.5), ylabel="")
+    ax.set_xticks(range(1, len(curves) + 1))
+    ax.set_xlabel("rank on each problem (dots) and mean rank (marker)", fontsize=TICK)
 
 
-def _bars(found: Ranking) -> Bars:
-    """The ranks that each bar joins, by rows of bars that do not touch; one bar over all where
-    Friedman's test finds nothing.
+def _bars(found: Ranking) -> list[tuple[int, int]]:
+    """First and last place of the mean ranks that each bar joins; one bar over all where Friedman's
+    test finds nothing.
     """
-    if found.is_empty:
-        return []
-    ascending = np.sort(found.means)
     if found.p > LEVEL:
-        return [[(ascending[0], ascending[-1])]]
-    levels: Bars = []
-    for first, last in indistinct(
-        ascending, critical_difference(len(found.curves), len(found.problems))
-    ):
-        free = next((level for level in levels if level[-1][1] + 0.15 < ascending[first]), None)
-        if free is None:
-            levels.append(free := [])
-        free.append((ascending[first], ascending[last]))
-    return levels
-
-
-def _draw_ranks(ax: Axes, found: Ranking, bars: Bars, y: float) -> None:
-    """Axis at a height, critical difference above it, bars and names below."""
-    k, words = (
-        len(found.curves),
-        [f"{curve} ({mean:.2f})" for curve, mean in zip(found.curves, found.means, strict=True)],
-    )
-    half, order = -(-k // 2), np.argsort(found.means, kind="stable").tolist()
-    # the best from the top on the left, the worst from the top on the right
-    sides = order[:half], order[half:][::-1]
-    start, end = (max(inches(words[j], NAME) for j in side) + MARGIN + 0.3 for side in sides)
-    unit = (WIDTH - start - end) / (k - 1)  # inches a rank
-    _draw_axis(ax, k, len(found.problems), start, unit, y)
-    for depth, bar in enumerate(bars, 1):
-        for first, last in bar:
-            ends = [start + (first - 1) * unit - 0.04, start + (last - 1) * unit + 0.04]
-            ax.plot(
-                ends,
-                [y - BAR * depth] * 2,
-                color=DARK,
-                linewidth=3,
-                solid_capstyle="butt",
-                zorder=3,
-            )
-    for side, edge, step, align in (
-        (sides[0], start - 0.15, -0.09, "right"),
-        (sides[1], WIDTH - end + 0.15, 0.09, "left"),
-    ):
-        for row, j in enumerate(side):
-            style, level, x = (
-                found.looks[found.curves[j]],
-                y - BAR * len(bars) - LINE * (row + 0.8),
-                found.means[j] - 1,
-            )
-            ax.plot(
-                [start + x * unit] * 2 + [edge],
-                [y, level, level],
-                color=style.colour,
-                linestyle=style.dash,
-                linewidth=1.1,
-            )
-            face = "white" if "@" in found.curves[j] else style.colour
-            ax.plot(
-                edge,
-                level,
-                marker=style.marker or "None",
-                color=style.colour,
-                markerfacecolor=face,
-                markersize=4.5,
-            )
-            ax.text(
-                edge + step,
-                level,
-                words[j],
-                ha=align,
-                va="center_baseline",
-                fontsize=NAME,
-                color=style.colour,
-            )
-
-
-def _draw_axis(ax: Axes, k: int, n: int, start: float, unit: float, y: float) -> None:
-    """Ranks 1 to k, and the critical difference as a length above them, no longer than the axis."""
-    difference = critical_difference(k, n)
-    shown = min(difference, k - 1)
-    ax.plot([start, start + (k - 1) * unit], [y, y], color=DARK, linewidth=1, solid_capstyle="butt")
-    for x, rank in ((start + position * unit, position + 1) for position in range(k)):
-        ax.plot([x, x], [y, y + 0.06], color=DARK, linewidth=0.8)
-        ax.text(x, y + 0.08, str(rank), ha="center", va="bottom", fontsize=TICK, color=DARK)
-    ax.plot(
-        [start, start + shown * unit],
-        [y + 0.36] * 2,
-        color=PALE,
-        linewidth=1.2,
-        marker="|",
-        markersize=6,
-    )
-    words = f"critical difference {difference:.2f}" + (
-        ", more than the axis" if difference > shown else ""
-    )
-    ax.text(start, y + 0.43, words, ha="left", va="bottom", fontsize=TICK, color=PALE)
+        return [(0, len(found.curves) - 1)]
+    return indistinct(np.sort(found.means), found.difference)

@@ -14,8 +14,8 @@ import matplotlib
 
 matplotlib.use("Agg")
 
-import numpy as np
 import pandas as pd
+import seaborn
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -24,7 +24,6 @@ from workflow.draw.style import (
     BLUE,
     MARGIN,
     PRINTED_LINE,
-    SKY,
     VERMILLION,
     inches,
     put_small_print,
@@ -37,11 +36,10 @@ from workflow.trace.atomic import atomic
 
 COLOURS: Mapping[str, str] = {
     REPRODUCED: BLUE,
-    DIRECTION: SKY,
+    DIRECTION: "#9AD0F2",  # light enough for dark letters
     INCONCLUSIVE: "#D9D9D9",
     CONTRADICTED: VERMILLION,
 }
-ON_DARK = (SYMBOLS[REPRODUCED], SYMBOLS[CONTRADICTED])
 CELL, ROW = 0.24, 0.19  # inches
 LABEL = 7.5  # points
 HEAD, LEGEND = 0.34, 0.3  # inches: the title, the line of the legend
@@ -66,15 +64,22 @@ def draw(paper: Paper, table: pd.DataFrame) -> Figure:
     ax = figure.add_axes((left / wide, below / tall, CELL * columns / wide, ROW * rows / tall))
     if len(marks):
         codes = {SYMBOLS[kind]: code for code, kind in enumerate(COLOURS, 1)}
-        shown = marks.map(lambda mark: codes.get(mark.removesuffix("?"), 0))
-        colours = ListedColormap(["white", *COLOURS.values()])
-        ax.pcolormesh(shown, cmap=colours, vmin=0, vmax=len(COLOURS), edgecolors="white")
-        ax.invert_yaxis()
-        for (y, x), mark in np.ndenumerate(marks.to_numpy()):
-            ink = "white" if mark[:1] in ON_DARK else "black"
-            ax.text(x + 0.5, y + 0.52, mark, ha="center", va="center", fontsize=LABEL, color=ink)
-        ax.set_xticks(np.arange(columns) + 0.5, marks.columns, rotation=90)
-        ax.set_yticks(np.arange(rows) + 0.5, marks.index)
+        seaborn.heatmap(
+            marks.map(lambda mark: codes.get(mark.removesuffix("?"), 0)),
+            annot=marks,
+            fmt="",
+            annot_kws={"fontsize": LABEL},
+            cmap=ListedColormap(["white", *COLOURS.values()]),
+            vmin=0,
+            vmax=len(COLOURS),
+            cbar=False,
+            linewidths=0.5,
+            xticklabels=True,
+            yticklabels=True,
+            ax=ax,
+        )
+        ax.set(xlabel="", ylabel="")
+        ax.tick_params(axis="x", labelrotation=90)
         ax.tick_params(length=0, labelsize=LABEL, top=True, labeltop=True, labelbottom=False)
         ax.spines[:].set_visible(False)
     else:

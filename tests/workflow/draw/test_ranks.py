@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.text import Text
 from numpy.testing import assert_allclose
 from scipy import stats
 
@@ -274,17 +275,21 @@ def test_a_substitute_is_in_print_table_and_diagram(tmp_path):
 def test_bars_join_what_is_not_told_apart():
     """Over 12 problems with six curves the critical difference is 2.18."""
     found = made_up(list("ABCDEF"), [1, 2, 3, 4, 5, 6])
-    assert ranks._bars(found) == [[(1, 3), (4, 6)], [(2, 4)], [(3, 5)]]
-    assert ranks.TOO_FEW not in texts(ranks.diagram(found, "Ranks", "print"))
-    assert "critical difference 2.18" in texts(ranks.diagram(found, "Ranks", "print"))
+    assert ranks._bars(found) == [(0, 2), (1, 3), (2, 4), (3, 5)]
+    said = ranks._told_apart(found)
+    assert said.endswith("mean ranks less than 2.18 apart") and ranks.TOO_FEW not in said
 
 
 def test_one_bar_joins_all_where_friedmans_test_finds_nothing():
     found = made_up(list("ABCDEF"), [1, 2, 3, 4, 5, 6], n=1)
-    assert ranks._bars(found) == [[(1, 6)]]
-    words = texts(ranks.diagram(found, "Ranks", "print"))
-    assert "too few problems to tell any methods apart" in words
-    assert "critical difference 7.54, more than the axis" in words
+    assert ranks._bars(found) == [(0, 5)]
+    assert ranks._told_apart(found).endswith("too few problems to tell any methods apart")
+
+
+def test_the_best_is_on_top_beside_its_mean():
+    figure = ranks.diagram(made_up(["A", "B", "C"], [3, 1, 2]), "Ranks", "print")
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert names == ["B (1.00)", "C (2.00)", "A (3.00)"] and figure.axes[0].yaxis_inverted()
 
 
 def test_readings_of_an_algorithm_are_told_apart():
@@ -295,7 +300,7 @@ def test_readings_of_an_algorithm_are_told_apart():
 def boxes(figure):
     """The extents of all words of a diagram, in pixels."""
     figure.draw_without_rendering()
-    words = {item.get_text(): item for item in figure.axes[0].texts + figure.texts}
+    words = {item.get_text(): item for item in figure.findobj(Text) if item.get_visible()}
     apart = ("", "SUBSTITUTE DATA")
     extents = {word: item.get_window_extent() for word, item in words.items() if word not in apart}
     return figure.bbox, extents
