@@ -158,11 +158,6 @@ def quoted(text: object) -> str:
     return MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(str(text).split()))
 
 
-def unquoted(markdown: str) -> str:
-    """The text that was quoted."""
-    return re.sub(r"\\([!-/:-@\[-`{-~])", r"\1", markdown)
-
-
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A Markdown table of cells that are quoted, or markup of ours; their pipes are escaped."""
     lines = [columns, ["---"] * len(columns), *rows]

@@ -14,7 +14,6 @@ from workflow.trace.record import Record
 Array = NDArray[np.float64]
 GRID = 400  # points of a drawn curve
 OPTIMAL = 1e-12  # a value this close to the optimum is the optimum
-REACHED = 1e-3  # of the optimum, at least of 1: how close a local search ends that reaches it
 
 
 # What stays of queries and constraints in a published record: columns, and fields of its header

@@ -13,8 +13,6 @@ import pandas as pd
 from workflow.site.folder import Report
 from workflow.trace.cells import PUBLISHED
 
-HOUR = 3600  # seconds
-
 
 @dataclass(frozen=True)
 class Line:
