@@ -80,7 +80,7 @@ def judged_again(report: Path, up: str = "") -> list[str]:
         *lines,
         "",
         f"Of {len(pairs)} claims {alone} hold, at least in direction, among the methods of their"
-        f" paper. With today's optimizers among the others {beside} hold; in both cases {both}.",
+        f" paper. With today's optimizers among the others {beside} of them; in both cases {both}.",
     ]
 
 

@@ -18,7 +18,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from workflow.draw import shrink
 from workflow.judge import settings
-from workflow.judge.checks import Comparison
+from workflow.judge.checks import FOR, Comparison
 from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.render import number
 from workflow.plan.costs import duration
@@ -268,6 +268,9 @@ def _environment() -> Environment:
 
 def decided(one: Comparison) -> str:
     """Which side a comparison decides for, or why for none, in words."""
+    p = one.p if one.decides == FOR else one.p_against
+    if one.decides and 0 < one.at < one.n and p > one.level:
+        return f"{one.decides} the claim at {one.at} seeds, no longer at {one.n}"
     if one.decides:
         return f"{one.decides} the claim"
     if why := one.apart or one.missing or one.few or one.undecided:

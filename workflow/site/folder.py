@@ -73,8 +73,11 @@ class Claim:
         parts = [f"{sides.count(FOR)} of {many} comparisons decide for the claim"]
         if against := sides.count(AGAINST):
             parts.append(f"{against} against it")
-        if neither := many - sides.count(FOR) - against:
+        apart = sum(bool(one.apart) for one in found)
+        if neither := many - sides.count(FOR) - against - apart:
             parts.append(f"{neither} for neither side")
+        if apart:
+            parts.append(f"{apart} are counted apart")
         return f"{', '.join(parts)}; the weakest is {found[0].what}."
 
     @property
