@@ -141,8 +141,13 @@ class Guide:
         report = self._report(path.parent if path.suffix == ".md" else path)
         if report is None:
             return ""
-        is_claim = fragment in {claim.id for claim in report.judged}
-        return f"{report.name}/{f'{CLAIMS}/{fragment}' if is_claim else 'index'}.html"
+        if fragment in {claim.id for claim in report.judged}:
+            return f"{report.name}/{CLAIMS}/{fragment}.html"
+        parts = {one.id: one.id for one in report.shown} | {
+            "claims-by-settings": "under-all-settings"
+        }
+        part = parts.get(path.stem, "")
+        return f"{report.name}/index.html{f'#{part}' if part else ''}"
 
     def _report(self, folder: PurePosixPath) -> Report | None:
         """The report of a folder of the repository, if the site is made of this folder: another

@@ -29,6 +29,8 @@ def root(tmp_path):
         "docs/c.md": "# C\n\n![drawn](c.svg)\n\n![shown](../figures/reference/toy/fig.png)\n\n"
         "[all](../figures/reference/toy/verdicts.md) "
         "[one](../figures/reference/toy/claims-by-settings.md#c1) "
+        "[table](../figures/reference/toy/ends.md) "
+        "[map](../figures/reference/toy/claims-by-settings.md) "
         "[other](../figures/reference/gone/verdicts.md) [code](../algorithms/bkb.py) "
         "[more](../workflow/x.py) [out](https://example.org/x)\n",
         "docs/c.svg": "<svg/>",
@@ -44,7 +46,8 @@ def root(tmp_path):
 
 
 def report(folder):
-    return SimpleNamespace(name="toy", folder=folder, judged=[SimpleNamespace(id="c1")])
+    judged, shown = [SimpleNamespace(id="c1")], [SimpleNamespace(id="ends")]
+    return SimpleNamespace(name="toy", folder=folder, judged=judged, shown=shown)
 
 
 def test_pages_come_in_the_order_of_the_index(root):
@@ -79,6 +82,8 @@ def test_links_lead_to_pages_of_the_site(root):
         "../toy/fig.webp",
         "../toy/index.html",
         "../toy/claims/c1.html",
+        "../toy/index.html#ends",
+        "../toy/index.html#under-all-settings",
         "https://example.org/x",
     ]
     assert 'width="30" height="20"' in page.body
