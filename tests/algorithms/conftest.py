@@ -36,19 +36,30 @@ def assert_same_sums():
 
 
 @pytest.fixture
-def work(monkeypatch):
+def count(monkeypatch):
+    """count(calls, owner, name): from now on calls[name] says how often a function was called.
+
+    Under a label instead of the name, if given; `size` says by how much a call counts.
+    """
+
+    def begin(calls, owner, name, label=None, size=lambda *arguments: 1):
+        function = getattr(owner, name)
+
+        def counts(*arguments, **options):
+            calls[label or name] += size(*arguments)
+            return function(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counts)
+
+    return begin
+
+
+@pytest.fixture
+def work(count):
     """Counts covariance matrices of Matern-5/2 under "kernel" and factors of
     parts/numerics/cholesky under "factor".
     """
     done = Counter()
-
-    def counted(name, function):
-        def count(*arguments, **named):
-            done[name] += 1
-            return function(*arguments, **named)
-
-        return count
-
-    monkeypatch.setattr(kernels, "square_distances", counted("kernel", kernels.square_distances))
-    monkeypatch.setattr(cholesky, "dpotrf", counted("factor", cholesky.dpotrf))
+    count(done, kernels, "square_distances", "kernel")
+    count(done, cholesky, "dpotrf", "factor")
     return done

@@ -1,4 +1,9 @@
-"""Settings in groups, of which tests change single ones by name."""
+"""Settings in groups, of which tests change single ones by name, and optimizers that have them."""
+
+import numpy as np
+
+import algorithms
+from algorithms.api import Box
 
 
 def changed(settings, **changes):
@@ -22,3 +27,13 @@ def changed(settings, **changes):
             ((group, field),) = places  # more than one group has it: write group_field
             group[field] = value
     return found
+
+
+def builder(name, settings, d=2):
+    """new(d, seed, **changes) -> the optimizer `module.Class` on a box, single settings changed."""
+
+    def new(d=d, seed=0, **changes):
+        parameters = changed(settings, **changes)
+        return algorithms.build(name, Box(d), np.random.default_rng(seed), parameters)
+
+    return new

@@ -7,11 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
-import algorithms
 from algorithms.add_gpucb import best
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.parts.factors.additive_process import Distances, Factors, fit
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.settings import ADD_GPUCB
 
 PAPER = changed(
@@ -26,10 +25,7 @@ PAPER = changed(
 )
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
 
-
-def new(d, seed, changes):
-    parameters = changed(PAPER, **changes)
-    return algorithms.build("add_gpucb.ADDGPUCB", Box(d), np.random.default_rng(seed), parameters)
+new = builder("add_gpucb.ADDGPUCB", PAPER, d=4)
 
 
 def evaluate(x):
@@ -39,7 +35,7 @@ def evaluate(x):
 
 
 def told(n=12, d=4, seed=0, **changes):
-    optimizer = new(d, seed, changes)
+    optimizer = new(d, seed, **changes)
     x = np.random.default_rng(10 + seed).random((n, d))
     optimizer.tell(x, Observation.of(evaluate(np.pad(x, ((0, 0), (0, 4 - d)))).y))
     return optimizer

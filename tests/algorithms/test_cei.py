@@ -161,28 +161,6 @@ def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
     assert expected.max() > 0.01
 
 
-def test_without_constraints_it_is_expected_improvement():
-    optimizer = told(m=0)
-    y = optimizer.outputs.models[0]
-    assert_allclose(
-        optimizer.promise(Z), log_ei(*y.posterior(Z), float(y.units(optimizer.y.max()))), rtol=1e-10
-    )
-
-
-def test_before_anything_feasible_is_seen_feasibility_alone_counts():
-    optimizer = told(slack=-2.0)
-    assert (optimizer.g > 0).all()
-    expected = sum(
-        torch.special.log_ndtr((zero(fitted) - mean) / variance.sqrt())
-        for fitted in optimizer.outputs.models[1:]
-        for mean, variance in [fitted.posterior(Z)]
-    )
-    assert_allclose(optimizer.promise(Z), expected, atol=1e-9)
-    other = told(slack=-2.0)
-    other.y[:] = 7.0  # whatever y is
-    assert_array_equal(other.promise(Z), optimizer.promise(Z))
-
-
 def test_only_feasible_values_are_to_be_improved_on():
     optimizer = told()
     before = optimizer.promise(Z)

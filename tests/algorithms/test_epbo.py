@@ -8,11 +8,10 @@ import torch
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
-import algorithms
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.parts.processes.outputs import zero
 from algorithms.parts.search.acquisition import ucb
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.settings import EPBO
 
 KERNELS = [
@@ -28,9 +27,7 @@ def evaluate(x):
     return Observation(np.cos(5 * x).sum(1), np.sin(4 * x[:, 1:]) - 0.5, np.empty((len(x), 0)))
 
 
-def new(**changes):
-    settings = changed(PARAMETERS, **changes)
-    return algorithms.build("epbo.EPBO", Box(2), np.random.default_rng(0), settings)
+new = builder("epbo.EPBO", PARAMETERS)
 
 
 def told(rounds=1, **changes):

@@ -5,20 +5,16 @@ import pytest
 import torch
 from numpy.testing import assert_array_equal
 
-import algorithms
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.search.maximise import ClimbSettings
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.settings import BOUND
 
 TABLE = changed(BOUND, raw=64, starts=3, steps=30)
 SEARCH = TABLE["climb"]
 
-
-def new(d=2, seed=0, **changes):
-    parameters = changed(TABLE, **changes)
-    return algorithms.build("gp_ucb_box.GPUCBBox", Box(d), np.random.default_rng(seed), parameters)
+new = builder("gp_ucb_box.GPUCBBox", TABLE)
 
 
 def wavy(x):

@@ -6,9 +6,8 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-import algorithms
-from algorithms.api import Box, Observation
-from tests.algorithms.grouped import changed
+from algorithms.api import Observation
+from tests.algorithms.grouped import builder, changed
 from tests.algorithms.history import answered, bowl, told, untouched
 from tests.settings import HDSAFEBO
 
@@ -20,10 +19,7 @@ KERNELS = [
 KNOWN = {"kernels": KERNELS, "standard": "raw"}
 TABLE = changed(HDSAFEBO, candidates=200, features=200)
 
-
-def new(d=2, seed=0, **changes):
-    settings = changed(TABLE, **changes)
-    return algorithms.build("hdsafebo.HDsafeBO", Box(d), np.random.default_rng(seed), settings)
+new = builder("hdsafebo.HDsafeBO", TABLE)
 
 
 @pytest.mark.parametrize("beta", [0.5, 2.0])

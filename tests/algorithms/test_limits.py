@@ -137,12 +137,20 @@ def test_gp_bucb_is_brute_force(smooth, gram, dense, seed, rule, C):
 # BKB and BBKB
 
 
-def test_bkb_with_a_full_dictionary_is_gp_ucb(smooth, same_width):
+@pytest.mark.parametrize(
+    ("kind", "parameters", "simpler", "theirs"),
+    [
+        (BKB, {**FULL, "epsilon": 0.5}, GPUCB, EXACT),  # a full dictionary
+        (BBKB, {**BATCH, **FULL, "C": 1.0}, BKB, {**FULL, "epsilon": 0.5}),  # no drift
+    ],
+)
+def test_bkb_is_gp_ucb_in_the_limit_and_bbkb_is_bkb(
+    smooth, same_width, kind, parameters, simpler, theirs
+):
     points, f = smooth(6)
-    assert_array_equal(
-        np.array(picks(new(BKB, points, **FULL, epsilon=0.5), f, steps=80)),
-        np.array(picks(new(GPUCB, points, **EXACT), f, steps=80)),
-    )
+    asked = picks(new(kind, points, **parameters), f, steps=80, room=EVERYTHING)
+    expected = picks(new(simpler, points, **theirs), f, steps=80)
+    assert_array_equal(np.array(asked), np.array(expected))
 
 
 def test_the_local_rule_looks_only_after_one_more_arm(smooth, same_width):
@@ -158,10 +166,8 @@ def test_the_local_rule_looks_only_after_one_more_arm(smooth, same_width):
 def test_bbkb_with_a_full_dictionary_is_gp_bucb_with_the_sum_rule(smooth, same_width):
     # While no arm of a batch is new to the dictionary: it is frozen within a batch.
     points, f = smooth(6, A=20)
-    sketched, exact = (
-        new(BBKB, points, **{**BATCH, **FULL}),
-        new(GPBUCB, points, **EXACT, C=2.0, rule="sum"),
-    )
+    sketched = new(BBKB, points, **{**BATCH, **FULL})
+    exact = new(GPBUCB, points, **EXACT, C=2.0, rule="sum")
     for optimizer in (sketched, exact):
         tell(optimizer, np.arange(20), f)
     for _ in range(15):
@@ -210,13 +216,8 @@ def test_batches_end_with_the_first_breach_of_their_rule(smooth, gram, literal, 
     for rule in ("global", "global-local", "global-local-appendix"):
         optimizer.rule = rule
         batches[rule] = optimizer.ask(2000, NOTHING)
-    sketch = literal(
-        gram(optimizer.domain.points, BANDWIDTH),
-        LAM,
-        optimizer.posterior.dictionary,
-        optimizer.x,
-        optimizer.y,
-    )
+    K, dictionary = gram(optimizer.domain.points, BANDWIDTH), optimizer.posterior.dictionary
+    sketch = literal(K, LAM, dictionary, optimizer.x, optimizer.y)
     variance = np.diag(sketch.covariance)
 
     def drifts(batch):
@@ -279,41 +280,26 @@ def test_uncertainty_sampling_takes_as_many_batches_as_the_room_needs(smooth):
 # BLESS for an initial design of many arms
 
 
-def block(kind=BBKB, t=120, **parameters):
-    """An optimizer that was told t pulls of 60 arms in one block, some of them again and again."""
-
-    def build(smooth):
-        points, f = smooth(3)
-        optimizer = new(kind, points, **parameters)
-        tell(optimizer, np.random.default_rng(4).integers(60, size=t), f)
-        return optimizer, f
-
-    return build
+def block(smooth, **parameters):
+    """An optimizer that was told 120 pulls of 60 arms in one block, some again and again."""
+    points, f = smooth(3)
+    optimizer = new(BBKB, points, **parameters)
+    tell(optimizer, np.random.default_rng(4).integers(60, size=120), f)
+    return optimizer, f
 
 
-def test_the_first_block_draws_the_dictionary_of_bless_and_later_ones_that_of_algorithm_1(
-    smooth, monkeypatch
-):
+def test_the_first_block_alone_draws_the_dictionary_of_bless(smooth, monkeypatch):
     drawn = []
 
     def spy(name, real):
-        return lambda *arguments: drawn.append((name, arguments)) or real(*arguments)
+        return lambda *arguments: drawn.append(name) or real(*arguments)
 
     monkeypatch.setattr("algorithms.bbkb.bless", spy("bless", bless))
     monkeypatch.setattr("algorithms.bbkb.include", spy("include", include))
-    optimizer, f = block(**{**BATCH, "start": "bless"})(smooth)
-    before = optimizer.posterior.variance
+    optimizer, f = block(smooth, **{**BATCH, "start": "bless"})
     for _ in range(3):
         tell(optimizer, optimizer.ask(EVERYTHING, NOTHING), f)
-    assert [name for name, _ in drawn] == ["bless", "include", "include", "include"]
-    kernel, x, lam, qbar, rng = drawn[0][1]
-    assert kernel is optimizer.kernel and rng is optimizer.rng
-    assert_array_equal(x, optimizer.x[:120])
-    assert (lam, qbar) == (LAM, 2.0)
-    probability, n, rule, _ = drawn[1][1]
-    arms = optimizer.pulls.arms[: len(n)]
-    assert_allclose(probability, 2.0 * before[arms])  # Alg. 1 l. 13: the variances after the block
-    assert rule == "per-pull"
+    assert drawn == ["bless", "include", "include", "include"]
     assert optimizer.resparsifications == 4
 
 
@@ -321,7 +307,7 @@ def test_the_first_block_draws_the_dictionary_of_bless_and_later_ones_that_of_al
 def test_after_a_block_the_information_is_the_log_determinant_of_the_sketch(
     smooth, gram, literal, qbar
 ):
-    optimizer, f = block(**{**BATCH, "start": "bless", "C": 3.0, "qbar": qbar})(smooth)
+    optimizer, f = block(smooth, **{**BATCH, "start": "bless", "C": 3.0, "qbar": qbar})
     x, K = optimizer.x, gram(optimizer.domain.points, BANDWIDTH)
     Z = literal(K, LAM, optimizer.posterior.dictionary, x, optimizer.y).z[:, x].T  # (t, m)
     information = np.linalg.slogdet(np.eye(120) + 3 * Z @ Z.T / LAM)[1]
@@ -342,9 +328,9 @@ def test_after_a_block_the_information_is_the_log_determinant_of_the_sketch(
 
 
 def test_without_bless_the_information_of_a_block_is_that_of_a_batch_on_the_prior(smooth):
-    optimizer, _ = block(**BATCH)(smooth)
+    optimizer, _ = block(smooth, **BATCH)
     assert optimizer.information == pytest.approx(120 * math.log1p(3 / LAM))
-    blessed, _ = block(**{**BATCH, "start": "bless"})(smooth)
+    blessed, _ = block(smooth, **{**BATCH, "start": "bless"})
     assert blessed.information < 0.3 * optimizer.information  # what BLESS is for
 
 
@@ -381,22 +367,17 @@ def test_thompson_samples_have_the_mean_and_scaled_covariance_of_the_exact_poste
     assert f.shape == (n, 6)
     sigma = beta * np.sqrt(np.diag(covariance))
     assert (abs(f.mean(axis=0) - mean) < 4.5 * sigma / math.sqrt(n)).all()
+    assert stats.kstest((f[:, 5] - mean[5]) / sigma[5], "norm").pvalue > 1e-4
     # of a sample covariance
     error = np.sqrt((np.outer(sigma, sigma) ** 2 + (beta**2 * covariance) ** 2) / n)
     assert (abs(np.cov(f.T) - beta**2 * covariance) < 4.5 * error).all()
 
 
 def test_thompson_sampling_asks_for_its_batch_or_the_room(smooth):
-    optimizer = new(
-        AsyncTS, smooth(0)[0], **TABLE, **CONFIDENCE, batch=30, shrink=10.0, tolerance=1e-8
-    )
-    assert [len(optimizer.ask(room, NOTHING)) for room in (1, 7, 30, 31, EVERYTHING)] == [
-        1,
-        7,
-        30,
-        30,
-        30,
-    ]
+    settings = {**TABLE, **CONFIDENCE, "batch": 30, "shrink": 10.0, "tolerance": 1e-8}
+    optimizer = new(AsyncTS, smooth(0)[0], **settings)
+    for room in (1, 7, 30, 31, EVERYTHING):
+        assert len(optimizer.ask(room, NOTHING)) == min(room, 30)
 
 
 # eps-greedy and random search
@@ -417,16 +398,11 @@ def test_eps_greedy_explores_with_probability_epsilon(smooth, model):
 def test_eps_greedy_exploits_the_best_mean_not_the_best_observation(smooth, gram, dense):
     points, _ = smooth(0)
     query, y = np.array([8, 8, 30, 30]), np.array([3.0, -2.0, 1.0, 1.2])
-    for epsilon, model in ((0.0, "empirical-mean"), (0.0, "gaussian-process")):
-        optimizer = new(
-            EpsGreedy, points, epsilon=epsilon, model=model, bandwidth=BANDWIDTH, lam=LAM
-        )
+    posterior, _ = dense(gram(points, BANDWIDTH), LAM, query, y)
+    for model, best in (("empirical-mean", 30), ("gaussian-process", np.argmax(posterior))):
+        settings = {"epsilon": 0.0, "model": model, "bandwidth": BANDWIDTH, "lam": LAM}
+        optimizer = new(EpsGreedy, points, **settings)
         optimizer.tell(query, Observation.of(y))
-        best = (
-            30
-            if model == "empirical-mean"
-            else int(np.argmax(dense(gram(points, BANDWIDTH), LAM, query, y)[0]))
-        )
         assert_array_equal(optimizer.ask(1, NOTHING), [best])
 
 
@@ -458,34 +434,14 @@ def test_exact_methods_recommend_the_largest_posterior_mean(smooth, gram, dense,
     assert_array_equal(optimizer.recommend(), [np.argmax(mean)])
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(3))
 def test_the_sum_rule_gives_gp_bucb_larger_batches_than_the_product_rule(smooth, seed):
-    product, _ = told(GPBUCB, smooth, seed, **EXACT, C=3.0, rule="product")
+    product, _ = told(GPBUCB, smooth, seed, **EXACT, C=50.0, rule="product")
     summed = copy.deepcopy(product)
     summed.rule = "sum"
     short, long = product.ask(EVERYTHING, NOTHING), summed.ask(EVERYTHING, NOTHING)
-    assert len(long) >= len(short)
+    assert len(long) > len(short)
     assert_array_equal(long[: len(short)], short)
-
-
-def test_the_sum_rule_can_be_strictly_larger(smooth):
-    product, _ = told(GPBUCB, smooth, 0, **EXACT, C=50.0, rule="product")
-    summed = copy.deepcopy(product)
-    summed.rule = "sum"
-    assert len(summed.ask(EVERYTHING, NOTHING)) > len(product.ask(EVERYTHING, NOTHING))
-
-
-def test_bbkb_without_drift_is_bkb(smooth, same_width):
-    points, f = smooth(6)
-    batched = picks(
-        new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global"}),
-        f,
-        steps=80,
-        room=EVERYTHING,
-    )
-    assert_array_equal(
-        np.array(batched), np.array(picks(new(BKB, points, **FULL, epsilon=0.5), f, steps=80))
-    )
 
 
 def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smooth, monkeypatch):
@@ -497,7 +453,7 @@ def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smoot
         seen = {}
 
         def spy(p, n, rule, rng, seen=seen):
-            seen.update(p=p, n=n)
+            seen.update(p=p, n=n, rule=rule)
             return np.ones(len(n), dtype=bool)
 
         monkeypatch.setattr(f"algorithms.{module}.include", spy)
@@ -506,6 +462,7 @@ def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smoot
         arms = optimizer.pulls.arms
         assert_array_equal(seen["p"], 2.0 * before[arms])  # BKB Alg. 1, BBKB Alg. 1 l. 13
         assert_array_equal(seen["n"], [np.count_nonzero(optimizer.x == arm) for arm in arms])
+        assert seen["rule"] == "per-pull"
         assert_array_equal(optimizer.posterior.dictionary, arms)
 
 
@@ -513,18 +470,13 @@ def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smoot
 @pytest.mark.parametrize("seed", range(4))
 def test_lazy_evaluation_pulls_what_brute_force_pulls(smooth, gram, literal, seed, bandwidth, qbar):
     points, f = smooth(seed)
-    optimizer, K = (
-        new(BBKB, points, **{**BATCH, "bandwidth": bandwidth, "qbar": qbar}),
-        gram(points, bandwidth),
-    )
+    optimizer = new(BBKB, points, **{**BATCH, "bandwidth": bandwidth, "qbar": qbar})
+    K = gram(points, bandwidth)
     for query in (np.arange(60), np.arange(0, 60, 7)):
         tell(optimizer, query, f)
     x, dictionary = optimizer.x, optimizer.posterior.dictionary
-    mean, draft, batch = (
-        literal(K, LAM, dictionary, x, optimizer.y).mean,
-        Draft(optimizer.posterior, 3.0),
-        [],
-    )
+    mean = literal(K, LAM, dictionary, x, optimizer.y).mean
+    draft, batch = Draft(optimizer.posterior, 3.0), []
     for _ in range(50):  # more than the 16 that a draft first has room for
         pulled = np.append(x, batch).astype(int)
         variance = np.diag(literal(K, LAM, dictionary, pulled, np.zeros(len(pulled))).covariance)
@@ -536,17 +488,9 @@ def test_lazy_evaluation_pulls_what_brute_force_pulls(smooth, gram, literal, see
     assert 50 <= draft.recomputed < 50 * len(K)  # and it left some bounds alone
 
 
-def test_the_local_rule_can_be_strictly_larger(smooth):
-    optimizer, f = told(BBKB, smooth, 0, **{**BATCH, **FULL})
-    tell(optimizer, np.arange(60).repeat(5), f)
-    short = optimizer.ask(10_000, NOTHING)
-    optimizer.rule = "global-local"
-    assert len(short) + 1 < len(optimizer.ask(10_000, NOTHING)) < 10_000
-
-
 @pytest.mark.parametrize("beta", ["theorem", "reference-code"])
 def test_the_dictionary_of_a_block_is_made_of_the_arms_whose_pulls_bless_drew(smooth, beta):
-    optimizer, _ = block(**{**BATCH, "start": "bless", "beta": beta})(smooth)
+    optimizer, _ = block(smooth, **{**BATCH, "start": "bless", "beta": beta})
     sampled = bless(
         GaussianTable(optimizer.domain.points, BANDWIDTH),
         optimizer.x,
@@ -564,7 +508,7 @@ def test_the_width_of_the_authors_code_knows_no_start(smooth):
     """
     options = {**BATCH, **FULL, "beta": "reference-code", "inclusion": "per-arm"}
     plain, blessed = (
-        block(**{**options, "start": start})(smooth) for start in ("resparsify", "bless")
+        block(smooth, **{**options, "start": start}) for start in ("resparsify", "bless")
     )
     for optimizer, f in (plain, blessed):
         total = optimizer.posterior.variance[optimizer.x].sum() * math.log(120)
@@ -617,26 +561,6 @@ def test_without_bless_a_first_arm_is_counted_as_a_batch_of_its_own(smooth):
         tell(once, np.array([7]), f)
         entered.append(len(once.posterior.dictionary))
     assert abs(np.mean(entered) - 0.25) < 4.5 * math.sqrt(0.25 * 0.75 / 400)
-
-
-def test_thompson_sampling_pulls_each_arm_as_often_as_it_is_the_best_of_the_posterior(
-    smooth, gram, dense
-):
-    points, f = smooth(3, A=5)
-    optimizer = new(AsyncTS, points, **TABLE, **CONFIDENCE, batch=1000, shrink=1.0, tolerance=1e-12)
-    tell(optimizer, np.array([1, 4]), f)
-    mean, covariance = dense(gram(points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
-    asked = np.concatenate([optimizer.ask(EVERYTHING, NOTHING) for _ in range(30)])
-    assert len(asked) == 30_000
-    draws = np.random.default_rng(9).multivariate_normal(
-        mean, optimizer.beta**2 * covariance, size=200_000
-    )
-    shares = np.bincount(np.argmax(draws, axis=1), minlength=5) / 200_000
-    assert (
-        abs(np.bincount(asked, minlength=5) / 30_000 - shares)
-        < 4.5 * np.sqrt((shares + 1e-4) / 30_000)
-    ).all()
-    assert np.sort(shares)[-2] > 0.05
 
 
 @pytest.mark.parametrize(

@@ -9,12 +9,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
-import algorithms
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.linebo import BALL, LINE, POINT
 from algorithms.parts.processes.fitting import SURROGATES
 from algorithms.parts.processes.gp import Posterior
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.settings import LINES
 
 TABLE = changed(
@@ -28,10 +27,7 @@ TABLE = changed(
     gram="noisy",
 )
 
-
-def new(d=3, seed=0, **changes):
-    parameters = changed(TABLE, **changes)
-    return algorithms.build("linebo.LineBO", Box(d), np.random.default_rng(seed), parameters)
+new = builder("linebo.LineBO", TABLE, d=3)
 
 
 def bump(x):
@@ -239,14 +235,6 @@ def test_in_one_dimension_it_searches_the_whole_interval():
                 assert_allclose(query, grid[np.argmax(mean + 2 * deviation)], atol=1e-12)
                 ends |= {round(query[0], 6)} & {0.0, 1.0}
     assert ends  # the largest bound of the first line lies at a face
-
-
-def test_the_known_regression_is_scikit_learns():
-    optimizer, x = told(new(4), n=20), np.random.default_rng(1).random((30, 4))
-    mean, deviation = oracle(optimizer, x)
-    ours, variance = optimizer.posterior(torch.from_numpy(x))
-    assert_allclose(ours, mean, atol=1e-10)
-    assert_allclose(variance.sqrt(), deviation, atol=1e-10)
 
 
 def test_random_directions_have_no_axis():

@@ -13,16 +13,13 @@ import algorithms
 from algorithms.api import Box, Observation
 from algorithms.ms_ucb import drawn, first
 from tests import settings
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 
 CLIMB = {"raw": 32, "starts": 2, "steps": 20}
 BOUND = changed(settings.BOUND, climb=CLIMB)
 TABLE = changed(settings.SUBSPACES, climb=CLIMB, subspaces=3)
 
-
-def new(d=3, seed=0, **changes):
-    parameters = changed(TABLE, **changes)
-    return algorithms.build("ms_ucb.MSUCB", Box(d), np.random.default_rng(seed), parameters)
+new = builder("ms_ucb.MSUCB", TABLE, d=3)
 
 
 def bump(x):

@@ -16,9 +16,8 @@ from scipy import stats
 from scipy.special import logsumexp
 from sklearn.gaussian_process.kernels import RBF, Matern
 
-import algorithms
 from algorithms import saasbo
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.saasbo import CORRELATIONS, Mixture, log_mean_ei
 
 pytest.importorskip("numpyro")
@@ -28,7 +27,7 @@ from numpyro.diagnostics import effective_sample_size
 from numpyro.infer.util import log_density
 
 from algorithms.parts.processes import saas
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.settings import SAASBO
 
 ROOT = Path(saasbo.__file__).parents[1]
@@ -60,10 +59,7 @@ MODELS = [
     {"priors": "botorch", "noise_as": "learned"},
 ]
 
-
-def new(d=3, seed=0, **changes):
-    settings = changed(SETTINGS, **changes)
-    return algorithms.build("saasbo.SAASBO", Box(d), np.random.default_rng(seed), settings)
+new = builder("saasbo.SAASBO", SETTINGS, d=3)
 
 
 def with_nuts(sampler, **changes):

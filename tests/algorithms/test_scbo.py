@@ -11,7 +11,7 @@ from algorithms.api import Box, Observation
 from algorithms.parts.numerics.feasibility import distinct_best, violation
 from algorithms.scbo import bilog, copula
 from tests import settings
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.algorithms.history import answered, bowl, told, untouched
 
 TABLE = changed(settings.SCBO, candidates=200, features=200)
@@ -26,10 +26,7 @@ TURBO = changed(
     fit_steps=5,
 )
 
-
-def new(d=2, seed=0, **changes):
-    parameters = changed(TABLE, **changes)
-    return algorithms.build("scbo.SCBO", Box(d), np.random.default_rng(seed), parameters)
+new = builder("scbo.SCBO", TABLE)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,7 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
-import algorithms
-from algorithms.api import Box
-from algorithms.parts.numerics.feasibility import distinct_best
-from tests.algorithms.grouped import changed
+from tests.algorithms.grouped import builder, changed
 from tests.algorithms.history import HISTORY, bowl, untouched
 from tests.algorithms.history import answered as answered_with
 from tests.algorithms.history import told as told_with
@@ -27,10 +24,7 @@ TUTORIAL = changed(
     outputscale=[1e-3, 0.693, 1e3],
 )
 
-
-def new(d=2, seed=0, **changes):
-    settings = changed(TUTORIAL, **changes)
-    return algorithms.build("turbo.TuRBO", Box(d), np.random.default_rng(seed), settings)
+new = builder("turbo.TuRBO", TUTORIAL)
 
 
 def told(optimizer, y, x=None):
@@ -138,23 +132,3 @@ def test_a_thompson_step_costs_two_covariances_and_one_factor(work):
     work.clear()
     assert len(optimizer.ask(20, x[:0])) == 20
     assert work == {"kernel": 2, "factor": 1}
-
-
-def test_draws_follow_the_posterior():
-    """Where two far points are the only candidates, the better one is picked as often as it is the
-    better one.
-    """
-    x = np.array([[0.1], [0.5], [0.9]])
-    optimizer = told(new(1, per_dim=1, fewest=2, most=2), [0.0, 1.0, 0.1], x)
-    posterior = optimizer.fitted.posterior
-    Z = torch.tensor([[0.3], [0.65]], dtype=torch.float64)
-    draws = posterior.sample(Z, np.random.default_rng(1), count=4000)
-    first = (distinct_best(draws[k : k + 1])[0] == 0 for k in range(4000))
-    (a, b), K = posterior.mean(Z).numpy(), posterior.covariance(Z).numpy()
-    from_normal = (
-        0.5
-        * (
-            1 + torch.erf(torch.tensor((a - b) / np.sqrt(2 * (K[0, 0] + K[1, 1] - 2 * K[0, 1]))))
-        ).item()
-    )
-    assert_allclose(np.mean(list(first)), from_normal, atol=0.03)

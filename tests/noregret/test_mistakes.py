@@ -158,23 +158,16 @@ def test_what_is_asked_too_early_or_in_wrong_numbers():
     for count in (0, -1, 1.5, True):
         with pytest.raises(ValueError, match="count: expected a whole number from 1"):
             optimizer.ask(count)
-    with pytest.raises(ValueError, match="expected a pending point"):
-        optimizer.forget([0.5, 0.5])
 
 
-def test_a_forgotten_point_is_not_pending():
+def test_a_forgotten_point_is_not_pending_and_no_other_one_can_be_forgotten():
     optimizer = on_box()
     x = optimizer.ask(3)
-    optimizer.forget(x[1])
-    np.testing.assert_array_equal(optimizer.pending, x[[0, 2]])
-
-
-def test_forgetting_a_point_that_is_not_pending_changes_nothing():
-    optimizer = on_box()
-    x = optimizer.ask(2)
     with pytest.raises(ValueError, match="expected a pending point"):
         optimizer.forget([x[0], [0.0, 0.0]])
     np.testing.assert_array_equal(optimizer.pending, x)
+    optimizer.forget(x[1])
+    np.testing.assert_array_equal(optimizer.pending, x[[0, 2]])
 
 
 def test_a_point_on_a_face_may_be_told_in_single_precision(tmp_path):

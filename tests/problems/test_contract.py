@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import load
+from tests.problems.asked import rng
 
 ROOT = Path(__file__).resolve().parents[2]
 BOX = {"d": 20, "low": -5.0, "high": 5.0}
@@ -39,10 +40,6 @@ PROBLEMS = {  # its options but for the noise
 }
 DRAWN = ("gp_samples.within_model",)  # whose instance is a draw
 SILENT_G = ("cosmology.boss_likelihood",)  # g says where the simulator failed
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def problem(name, seed=0, **changes):

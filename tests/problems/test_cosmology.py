@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from scipy.special import hyp2f1
 
 from problems import cosmology, load
+from tests.problems.asked import rng
 
 OPTIONS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth", "noise": 0.0}
 FIDUCIAL = cosmology.Constants(
@@ -28,10 +29,6 @@ FIDUCIAL = cosmology.Constants(
 # computed elsewhere, b = 1
 V = np.array([94.2313709, 1364.63394, 0.143444899, 0.621085925, 0.480690588])
 MIDDLE = np.full(9, 0.5)
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def problem(**changes):

@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import mapped_tables, tables
 from problems.feature_maps import FEATURE_MAPS, mapped
-from tests.problems.test_tables import OPTIONS, VALUES, prepared, rng
+from tests.problems.asked import rng
+from tests.problems.test_tables import OPTIONS, VALUES, prepared
 
 COLUMNS = np.array([[3.0, 4.0], [6.0, 8.0], [0.0, 6.0]])
 

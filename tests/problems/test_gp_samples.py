@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
 from problems import gp_samples, load
+from tests.problems.asked import rng
 from workflow.plan.digest import reveals_of
 
 PUBLISHED = {
@@ -21,10 +22,6 @@ PUBLISHED = {
     "lengthscales": "official-code",
 }
 SMALL = {**PUBLISHED, "d": 3, "features": 200}
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def problem(seed=0, **changes):

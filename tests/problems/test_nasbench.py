@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
 from problems import load, nasbench
+from tests.problems.asked import rng
 
 OPTIONS = {"features": "per-half", "scored_by": "validation", "spread": "pooled"}
 # Upper triangles row by row, (0,1) first and (4,5) last: those two edges are in every cell.
@@ -33,10 +34,6 @@ SECONDS = np.array(
     [[100.0, 200.0, 300.0], [11.0, 12.0, 13.0], [7.0, 8.0, 9.0], [1000.0, 2000.0, 3000.0]]
 )
 EDITS = [[1, 3, 3], [0], [], [0, 2]]
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def blocks(values: np.ndarray, kind: pa.DataType) -> pa.Array:

@@ -8,16 +8,13 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import integrate, optimize
 
 from problems import load, synthetic
+from tests.problems.asked import rng
 
 BOX = {"d": 20, "low": -5.0, "high": 5.0, "noise": 0.01}
 # f1, f2, f3 as published
 OPTIONS = {"unit_network": {**BOX, "hidden": 25}, "styblinski_tang": BOX, "rastrigin": BOX}
 BEST = {"unit_network": 26.0, "styblinski_tang": 783.32331, "rastrigin": 0.0}
 NAMES = list(OPTIONS)
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def problem(name, **changes):
@@ -36,12 +33,8 @@ def at(x, low=-5.0, high=5.0):
 @pytest.mark.parametrize("name", NAMES)
 def test_the_optimum_is_attained(name):
     found = problem(name)
-    assert (found.domain.d, found.best_kind, found.data, found.display.sign) == (
-        20,
-        "exact",
-        "none",
-        1,
-    )
+    assert (found.domain.d, found.best_kind) == (20, "exact")
+    assert (found.data, found.display.sign) == ("none", 1)
     assert found.best_at.shape == (1, 20)
     assert_array_equal(values(found, found.best_at), [found.best])
     assert_allclose(found.best, BEST[name], rtol=1e-8, atol=0)
@@ -100,18 +93,6 @@ def test_another_box_moves_the_optimum_with_it(name):
     assert_array_equal(values(found, found.best_at), [found.best])
     inside = {"unit_network": 7.0, "styblinski_tang": synthetic.VALLEY, "rastrigin": 0.0}[name]
     assert_allclose(-4 + 11 * found.best_at, np.full((1, 3), inside), atol=1e-12)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_gradient_vanishes_at_the_optimum(name):
-    found, step = problem(name), 1e-5
-    # f1's optimum is a corner, on a plateau
-    inward = found.best_at[0] - step * (found.best_at[0] == 1)
-    gradient = [
-        np.diff(values(found, np.array([inward - step * e, inward + step * e])))[0] / (2 * step)
-        for e in np.eye(20)
-    ]
-    assert_allclose(gradient, 0, atol=1e-4)  # a difference of values near 800, over 2e-5
 
 
 def test_the_means_over_the_box_are_those_of_the_integrals():

@@ -13,15 +13,12 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import load, tables
+from tests.problems.asked import rng
 
 ROOT = Path(__file__).resolve().parents[2]
 # two features, target
 VALUES = np.array([[3.0, 4.0, 10.0], [6.0, 8.0, 30.0], [0.0, 6.0, 30.0], [3.0, 2.0, 20.0]])
 OPTIONS = {"noise": 0.01, "features": "z-scored", "target": "unit-interval"}
-
-
-def rng(seed: int = 0) -> np.random.Generator:
-    return np.random.default_rng(seed)
 
 
 def prepared(

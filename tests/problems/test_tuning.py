@@ -20,6 +20,7 @@ from sklearn.neural_network import MLPClassifier
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from problems import load, tuning
+from tests.problems.asked import rng
 
 ROOT = Path(__file__).resolve().parents[2]
 OPTIONS = {"folds": 5, "fold": 0, "split": "stratified", "features": "raw"}
@@ -67,10 +68,6 @@ PUBLISHED = {
         "max_leaf_nodes": range(2, 11),
     },
 }
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def classes(rows=60, d=3, seed=1):
@@ -332,27 +329,25 @@ def test_wrong_options_are_named(tmp_path, wrong, message):
 
 def test_tables_that_do_not_fit_are_refused(tmp_path):
     table = classes()
-    with pytest.raises(
-        ValueError, match=r"expected a target of 0 and 1, got \[0. 2.\] in .*toy.parquet"
-    ):
-        problem("random_forest", prepared(tmp_path, table * [1, 1, 1, 2]))
-    with pytest.raises(
-        ValueError, match="expected columns that vary for z-scored, got column 1 constant"
-    ):
-        problem("random_forest", prepared(tmp_path, table * [1, 0, 1, 1]), features="z-scored")
-    ordered = table.copy()
+    ordered, unknown = table.copy(), table.copy()
     ordered[:, -1] = np.arange(60) < 12
-    with pytest.raises(
-        ValueError, match=r"expected both classes outside fold 0 of .*: use a stratified split"
+    unknown[7, 0] = np.nan
+    for values, changes, said in (
+        (table * [1, 1, 1, 2], {}, r"expected a target of 0 and 1, got \[0. 2.\] in .*toy.parquet"),
+        (
+            table * [1, 0, 1, 1],
+            {"features": "z-scored"},
+            "expected columns that vary for z-scored, got column 1 constant",
+        ),
+        (
+            ordered,
+            {"split": "contiguous"},
+            "expected both classes outside fold 0 of .*: use a stratified split",
+        ),
+        (unknown, {}, "got x0 = nan in row 7 .* or `python -m workflow.fetch toy`"),
     ):
-        problem("random_forest", prepared(tmp_path, ordered), split="contiguous")
-    with pytest.raises(
-        ValueError, match=r"got x0 = nan in row 7 .* or `python -m workflow.fetch toy`"
-    ):
-        problem(
-            "random_forest",
-            prepared(tmp_path, np.where(np.arange(240).reshape(60, 4) == 28, np.nan, table)),
-        )
+        with pytest.raises(ValueError, match=said):
+            problem("random_forest", prepared(tmp_path, values), **changes)
     with pytest.raises(ValueError, match=r"cannot read it .* or `python -m workflow.fetch absent`"):
         problem("random_forest", tmp_path / "absent.parquet")
 

@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 
 from problems import load, wlan
 from problems.topologies import TOPOLOGIES, Topology
+from tests.problems.asked import rng, true
 from workflow.data import simulators
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,16 +32,8 @@ TWO = Topology(((0.0, 0.0), (80.0, 0.0)), (((10.0, 0.0),), ((60.0, 0.0), (80.5, 
 BOTH = [(name, interference) for name in ("twelve", "T12") for interference in wlan.INTERFERENCE]
 
 
-def rng(seed=0):
-    return np.random.default_rng(seed)
-
-
 def problem(**changes):
     return load("wlan.shannon_capacity")(rng(), **{**OPTIONS, **changes})
-
-
-def true(found, query):
-    return found.evaluate(np.atleast_2d(query), rng()).true
 
 
 def network(name="twelve", interference="neighbours"):
@@ -348,26 +341,6 @@ def test_the_program_itself_by_hand(ns3):
         given = f"{mode} 1 1 1\n0 0\n10 0 0\n1\n1 20\n"
         done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=True)
         assert float(done.stdout) == pytest.approx(37.28829, abs=5e-6)
-
-
-def test_a_user_gains_from_its_own_node_and_loses_by_others():
-    made = network(interference="all")
-    sent = wlan.powers(rng(4).random((1, 12)), scale="linear")
-    for i in range(12):
-        more = sent.copy()
-        more[0, i] *= 1.1
-        rises = made.sinr(more)[0] > made.sinr(sent)[0]
-        assert_array_equal(rises, made.topology.owners == i)
-
-
-def test_more_interference_is_less_capacity():
-    query = rng(7).random((50, 12))
-    assert (true(problem(), query).y > true(problem(interference="all"), query).y).all()
-    near, every = (
-        wlan.network(TWO, interference=option).sinr(wlan.powers(query[:, :2], scale="linear"))
-        for option in wlan.INTERFERENCE
-    )
-    assert_allclose(near, every, rtol=1e-14)  # there all are in range of each other
 
 
 def test_the_chain_knows_a_user_within_a_metre_of_its_node(ns3):

@@ -141,13 +141,3 @@ def test_they_are_scikit_optimizes():
         atol=1e-300,
     )
     assert_allclose(ucb(mean, variance, 1.96**2), -gaussian_lcb(None, model, 1.96), rtol=1e-12)
-
-
-def test_they_are_means_over_draws():
-    mean, variance = torch.tensor([0.2, 1.0]), torch.tensor([0.5, 0.04])
-    f = mean.numpy() + np.sqrt(variance.numpy()) * np.random.default_rng(0).standard_normal(
-        (400_000, 2)
-    )
-    assert_allclose(log_ei(mean, variance, BEST).exp(), np.maximum(f - BEST, 0).mean(0), rtol=0.01)
-    assert_allclose(log_pi(mean, variance, BEST).exp(), (f > BEST).mean(0), rtol=0.01)
-    assert_allclose(log_feasibility(mean, variance).exp(), (f <= 0).mean(0), rtol=0.05, atol=1e-5)

@@ -91,20 +91,9 @@ def test_slopes_over_points_agree_with_differences(data, rng):
 
 def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
     X, y = data
-    (bucket,) = Factors.of(
-        [
-            (
-                ((0, 1, 2, 3, 4),),
-                solve(
-                    Distances(X),
-                    ((0, 1, 2, 3, 4),),
-                    equal_kernel(1, outputscale=1.0, lengthscale=0.5, noise=0.1),
-                    y,
-                ),
-            )
-        ],
-        X,
-    ).buckets()
+    factors = (tuple(range(5)),)
+    kernel = equal_kernel(1, outputscale=1.0, lengthscale=0.5, noise=0.1)
+    (bucket,) = Factors.of([(factors, solve(Distances(X), factors, kernel, y))], X).buckets()
     u = rng.random((1, 50, 5))
     whole = bucket(u)
     monkeypatch.setattr("algorithms.parts.factors.additive_process.CHUNK", 7 * len(X))
@@ -181,42 +170,17 @@ def test_the_gradient_of_the_evidence_agrees_with_differences(data):
     R = distances.of(FACTORS)
     _, over_a, over_l, over_noise, over_mean = log_evidence(distances, R, KERNEL, y)
 
-    def lifted(h):
-        kernel = Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05, h)
-        return log_evidence(distances, R, kernel, y)[0]
+    def difference(kernel):
+        above, below = (log_evidence(distances, R, kernel(h), y)[0] for h in (step, -step))
+        return (above - below) / (2 * step)
 
-    def difference(change):
-        return (change(step) - change(-step)) / (2 * step)
-
-    for i in range(3):
-        unit = np.eye(3)[i]
-
-        def scaled(h, unit=unit):
-            return log_evidence(
-                distances,
-                R,
-                Kernel(KERNEL.outputscale * np.exp(h * unit), KERNEL.lengthscale, 0.05),
-                y,
-            )[0]
-
-        def stretched(h, unit=unit):
-            return log_evidence(
-                distances,
-                R,
-                Kernel(KERNEL.outputscale, KERNEL.lengthscale * np.exp(h * unit), 0.05),
-                y,
-            )[0]
-
-        assert_allclose(over_a[i], difference(scaled), rtol=1e-7)
-        assert_allclose(over_l[i], difference(stretched), rtol=1e-7)
-
-    def noisier(h):
-        return log_evidence(
-            distances, R, Kernel(KERNEL.outputscale, KERNEL.lengthscale, 0.05 * np.exp(h)), y
-        )[0]
-
-    assert_allclose(over_noise, difference(noisier), rtol=1e-7)
-    assert_allclose(over_mean, difference(lifted), rtol=1e-7)
+    a, ell = KERNEL.outputscale, KERNEL.lengthscale
+    for i, unit in enumerate(np.eye(3)):
+        scaled = difference(lambda h, unit=unit: Kernel(a * np.exp(h * unit), ell, 0.05))
+        stretched = difference(lambda h, unit=unit: Kernel(a, ell * np.exp(h * unit), 0.05))
+        assert_allclose((over_a[i], over_l[i]), (scaled, stretched), rtol=1e-7)
+    assert_allclose(over_noise, difference(lambda h: Kernel(a, ell, 0.05 * np.exp(h))), rtol=1e-7)
+    assert_allclose(over_mean, difference(lambda h: Kernel(a, ell, 0.05, h)), rtol=1e-7)
 
 
 def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
@@ -233,16 +197,6 @@ def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
     for both, parts in zip(together.moments(x), zip(*alone, strict=True), strict=True):
         assert_allclose(both, np.concatenate(parts), rtol=1e-12)
     assert [len(bucket.index) for bucket in together.buckets()] == [1, 2, 2]  # of sizes 1, 2 and 3
-
-
-def test_one_factor_of_all_variables_is_a_plain_process(data):
-    X, y = data
-    kernel = equal_kernel(1, outputscale=2.0, lengthscale=0.4, noise=0.1)
-    K = 2.0 * Matern(0.4, nu=2.5)(X) + 0.1 * np.eye(len(X))
-    expected = multivariate_normal.logpdf(y, np.zeros(len(y)), K)
-    assert_allclose(
-        solve(Distances(X), (tuple(range(5)),), kernel, y).log_evidence, expected, rtol=1e-12
-    )
 
 
 def test_other_units_are_the_model_of_other_values(data):

@@ -299,20 +299,3 @@ def test_the_probabilities_of_all_sides_sum_to_one_and_those_of_the_reference_co
 
     assert total("exact") == pytest.approx(1.0)
     assert total("reference-code") == pytest.approx(1 - 2.0 ** (1 - s))
-
-
-def test_a_long_chain_visits_partitions_as_often_as_their_target_says():
-    rng, states = np.random.default_rng(1), partitions(4, 4)
-    target = dict(zip(states, some_target(states), strict=True))
-    current, visits = whole(4), Counter()
-    for step in range(10_000):
-        proposal = propose(rng, current, largest=4, split="exact")
-        if accepts(rng, log(target[proposal.decomposition] / target[current]), proposal.log_ratio):
-            current = proposal.decomposition
-        visits[current] += step % 10 == 0  # nearly independent
-    assert (
-        chisquare(
-            [visits[state] for state in states], [1000 * target[state] for state in states]
-        ).pvalue
-        > 0.01
-    )

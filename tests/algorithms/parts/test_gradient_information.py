@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
-from torch.func import hessian, jacrev
+from torch.func import jacrev
 
 from algorithms.parts.processes.gradient_information import Design, Kernels
 
@@ -190,12 +190,6 @@ def test_a_value_at_the_point_tells_nothing_of_its_slope_but_anchors_others():
     assert beside.extend(x[None]).trace < 0.95 * beside.trace
 
 
-@SIZES
-def test_the_trace_is_that_of_a_full_factorisation(n, d, duplicated):
-    k, X, x = case(n, d, duplicated=duplicated)
-    assert_allclose(Design.of(k, X).at(x).trace, dense(k, X, x), rtol=1e-8)
-
-
 def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
     """Mean and covariance of f | data are differentiated by torch."""
     k, X, x = case(6, 3)
@@ -240,34 +234,3 @@ def test_one_candidate_is_the_rank_one_form():
     reduction, slopes = Design.of(k, X).at(x).reduction(z[None, None])
     assert_allclose(reduction, [[u @ u / v]], rtol=1e-9)
     assert_allclose(slopes[0, 0, 0], gradient, rtol=1e-8)
-
-
-def test_a_block_is_a_sequence_of_single_candidates():
-    k, X, x = case(10, 5)
-    Z, total, information = np.random.default_rng(8).random((6, 5)), 0.0, Design.of(k, X).at(x)
-    whole = information.reduction(Z[None])[0][:, 0]
-    for z in Z:
-        total += information.reduction(z[None, None])[0][:, 0]
-        information = information.extend(z[None])
-    assert_allclose(total, whole, rtol=1e-9)
-
-
-def test_batches_do_not_meet_each_other():
-    k, X, x = case(8, 4)
-    information, Z = Design.of(k, X).at(x), np.random.default_rng(9).random((5, 3, 4))
-    together = information.reduction(Z)
-    for s in range(5):
-        for all_of_them, alone in zip(together, information.reduction(Z[s : s + 1]), strict=True):
-            assert_allclose(all_of_them[:, s], alone[:, 0], rtol=1e-10)
-
-
-def test_without_data_a_candidate_at_the_point_itself_has_no_slope():
-    """J is even in z - x then; its curvature is 2 a^2/ell^4 / (a + noise)."""
-    k, _, x = case(0, 3, M=1)
-    information = Design.of(k, np.empty((0, 3))).at(x)
-    reduction, slopes = information.reduction(x[None, None])
-    assert_allclose(reduction, 0, atol=1e-15)
-    assert_allclose(slopes, 0, atol=1e-15)
-    H = hessian(lambda z: scores(k, np.empty((0, 3)), x, z[None])[0])(torch.from_numpy(x)).numpy()
-    expected = 2 * k.outputscale[0] ** 2 / k.lengthscale[0] ** 4 / (k.outputscale[0] + k.noise[0])
-    assert_allclose(H, np.diag(expected), rtol=1e-9, atol=1e-12)

@@ -1,6 +1,4 @@
-"""The chain of decompositions: what it returns, when it moves, what models inherit, and whether it
-finds an additive truth.
-"""
+"""The chain of decompositions: what it returns, when it moves, and what models inherit."""
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -22,7 +20,6 @@ from algorithms.parts.factors.additive_process import (
 from algorithms.parts.factors.decomposition import (
     canonical,
     check,
-    pair_agreement,
     singletons,
     whole,
 )
@@ -153,22 +150,6 @@ def test_total_evidence_is_colder_than_evidence_per_datum():
     assert moved("total", 20.0, n=20) == moved("per-datum", 20.0, n=20) == 1.0
 
 
-def test_from_the_whole_set_it_finds_the_pairs_that_make_up_the_data():
-    X, y = additive()
-    fits = fits_of(5, 25, "inherited")
-    for seed in range(2):
-        draw, chain = np.random.default_rng(seed), begin(fits=fits)
-        distances, found = Distances(X), []
-        for _ in range(5):
-            models, chain = chain.sample(distances, y, draw, count=9)
-            found += models
-        agreement = [pair_agreement(decomposition, PAIRS, 4) for decomposition, _ in found]
-        assert agreement[0] == pytest.approx(1 / 3)  # the whole set
-        assert np.mean(agreement[-15:]) > 0.9
-        evidence = [solved.log_evidence for _, solved in found]
-        assert evidence[-1] > evidence[0] + 10
-
-
 # what a new model starts from
 
 
@@ -284,23 +265,3 @@ def test_the_predictive_chain_moves_by_the_predictive_density_per_datum():
     assert ACCEPTANCES["predictive"](model) == pytest.approx(model.log_predictive() / 30)
     assert ACCEPTANCES["per-datum"](model) == pytest.approx(model.log_evidence / 30)
     assert ACCEPTANCES["total"](model) == model.log_evidence
-    ends = [
-        begin(fits=fits_of(30, 30), acceptance=name)
-        .sample(Distances(X), y, np.random.default_rng(3), count=25)[1]
-        .decomposition
-        for name in ("total", "predictive", "predictive")
-    ]
-    assert ends[1] == ends[2]
-
-
-def test_whatever_is_inherited_has_the_variance_of_the_model_before():
-    rng = np.random.default_rng(0)
-    X, y = additive(10)
-    for decomposition in rules(10).drawn(4, rng):
-        solved = QUICK.anew(Distances(X), decomposition, y)
-        for other in rules(3).drawn(4, rng):
-            assert_allclose(
-                inherited(other, (decomposition, solved)).outputscale.sum(),
-                solved.kernel.outputscale.sum(),
-                rtol=1e-12,
-            )

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import gamma_priors
 from algorithms.parts.processes.outputs import known
-from algorithms.parts.processes.pathwise import Paths, by_factor, by_paths
+from algorithms.parts.processes.pathwise import Paths, by_paths
 
 KERNEL = {"lengthscale": [0.3, 0.8], "outputscale": 1.7, "mean": 0.4}
 Z = torch.tensor(
@@ -78,12 +78,6 @@ def test_a_draw_is_a_function():
     )
 
 
-def test_by_factor_is_the_posteriors_own_way():
-    given = posterior()
-    ours = by_factor(given, Z, np.random.default_rng(0), count=3, features=0)
-    assert_array_equal(ours, given.sample(Z, np.random.default_rng(0), count=3))
-
-
 def test_a_kernel_with_other_frequencies_is_refused():
     model = gamma_priors(2)
     model.kernel.base_kernel = RQKernel().double().requires_grad_(False)
@@ -93,14 +87,6 @@ def test_a_kernel_with_other_frequencies_is_refused():
         match="expected an RBF or a Matern kernel, got RQKernel: draw by the factor instead",
     ):
         Paths.of(given, np.random.default_rng(0), count=1, features=10)
-
-
-@pytest.mark.parametrize("kernel", MODELS)
-def test_one_set_of_many_features_gives_the_covariance_too(kernel):
-    given = posterior(kernel=kernel)
-    f = by_paths(given, Z, np.random.default_rng(2), count=2000, features=2000)
-    assert_allclose(np.cov(f.T), given.covariance(Z), atol=0.15)
-    assert_allclose(f.mean(0), given.mean(Z), atol=0.1)
 
 
 @pytest.mark.parametrize("kernel", MODELS)

@@ -82,6 +82,14 @@ def test_blocks_of_arms_leave_no_seam(gram, literal, A):
     assert_allclose(found.variance, printed.variance, rtol=1e-10)
 
 
+def both_ways(monkeypatch, points, lam, pulls, included):
+    """The posterior by the product over all pulled arms, and over the dictionary alone."""
+    monkeypatch.setattr("algorithms.parts.arms.sketch.MANY", 1)
+    for least in (0.0, 2.0):
+        monkeypatch.setattr("algorithms.parts.arms.sketch.MATRIX", least)
+        yield SketchedPosterior.fit(GaussianTable(points, 0.2), lam, pulls, included)
+
+
 @pytest.mark.parametrize("u", [8, 60, 150, 240])
 @pytest.mark.parametrize("share", [0.5, 0.69, 0.84, 0.85, 1.0])
 def test_both_ways_of_the_product_have_the_same_bits(monkeypatch, u, share, assert_same_sums):
@@ -93,15 +101,10 @@ def test_both_ways_of_the_product_have_the_same_bits(monkeypatch, u, share, asse
     pulls.add(draw.choice(2504, size=u, replace=False), draw.standard_normal(u))
     included = np.zeros(u, dtype=bool)
     included[draw.permutation(u)[: round(share * u)]] = True
-    monkeypatch.setattr("algorithms.parts.arms.sketch.MANY", 1)
-    found = []
-    for least in (0.0, 2.0):  # all pulled arms, the dictionary alone
-        monkeypatch.setattr("algorithms.parts.arms.sketch.MATRIX", least)
-        kernel = GaussianTable(points, 0.2)
-        found.append(SketchedPosterior.fit(kernel, 1e-4, pulls, included))
-    assert_same_sums(found[0].mean, found[1].mean)
-    assert_same_sums(found[0].variance, found[1].variance)
-    assert found[0].variance.std() > 0
+    one, other = both_ways(monkeypatch, points, 1e-4, pulls, included)
+    assert_same_sums(one.mean, other.mean)
+    assert_same_sums(one.variance, other.variance)
+    assert one.variance.std() > 0
 
 
 @pytest.mark.parametrize(("lam", "rtol"), [(1e-4, 1e-6), (1e-2, 1e-8), (1.0, 1e-9)])
@@ -299,22 +302,9 @@ def test_other_sums_differ_by_rounding_alone(monkeypatch, A, u):
     draw = np.random.default_rng(0)
     points, pulls = draw.random((A, 3)), Pulls()
     pulls.add(draw.choice(A, size=u, replace=False), draw.standard_normal(u))
-    included = draw.random(u) < 0.7
-    monkeypatch.setattr("algorithms.parts.arms.sketch.MANY", 1)
-    found = []
-    for least in (0.0, 2.0):
-        monkeypatch.setattr("algorithms.parts.arms.sketch.MATRIX", least)
-        found.append(SketchedPosterior.fit(GaussianTable(points, 0.2), 1e-2, pulls, included))
-    assert_allclose(found[0].mean, found[1].mean, rtol=0, atol=1e-10)
-    assert_allclose(found[0].variance, found[1].variance, rtol=1e-10)
-
-
-def test_the_covariance_has_the_variance_on_its_diagonal_and_is_symmetric(smooth):
-    points, _ = smooth(0)
-    found = sketch(points, 1e-3, *history(3), dictionary=history(3)[0][:6])
-    K = np.array([found.covariance(arm) for arm in range(60)])
-    assert_allclose(np.diag(K), found.variance, rtol=1e-9)
-    assert_allclose(K, K.T, atol=1e-9)
+    one, other = both_ways(monkeypatch, points, 1e-2, pulls, draw.random(u) < 0.7)
+    assert_allclose(one.mean, other.mean, rtol=0, atol=1e-10)
+    assert_allclose(one.variance, other.variance, rtol=1e-10)
 
 
 @settings(max_examples=40, deadline=None)
@@ -332,16 +322,6 @@ def test_the_subset_of_regressors_starves_far_from_the_dictionary():
     found = sketch(points, 0.01, [0, 1], [1.0, 1.0], [0])
     assert found.subset_of_regressors()[2] < 1e-6
     assert found.variance[2] == pytest.approx(100.0)
-
-
-def test_inclusion_is_one_bernoulli_per_pull():
-    # Three pulls of p = 0.3 drawn one by one, as Alg. 1 l. 12-15 is written.
-    draw = np.random.default_rng(5)
-    one_by_one = np.mean((draw.random((40_000, 3)) < 0.3).any(axis=1))
-    at_once = np.mean(
-        [include(np.array([0.3]), np.array([3.0]), "per-pull", draw)[0] for _ in range(40_000)]
-    )
-    assert abs(one_by_one - at_once) < 4 * np.sqrt(2 * 0.25 / 40_000)
 
 
 @settings(max_examples=100, deadline=None)

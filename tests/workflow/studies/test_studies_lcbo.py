@@ -152,6 +152,10 @@ def test_the_constant_is_fixed_by_the_first_k_beyond_the_threshold():
         C = bound[-1] * 10**0.5
         assert_allclose(bound[anchor - 1 :] * np.sqrt(np.arange(anchor, 11)), C)
         assert C > 0
+    for beyond in [10.0, inf]:  # up to the threshold there is no bound
+        found = exact_oracle.means_and_bounds(np.ones(10), np.ones(10), beyond=beyond)
+        assert np.isnan([found["stationarity_bound"], found["feasibility_bound"]]).all()
+        assert_array_equal(found["stationarity"], np.ones(10))
 
 
 def test_the_index_has_both_residuals_small_at_once():
@@ -160,14 +164,6 @@ def test_the_index_has_both_residuals_small_at_once():
     assert_array_equal(found["index"], [8, 8, 4, 4])
     assert_allclose(found["index_ratio"][1:], np.array([8, 4, 4]) / 8 * np.sqrt([1, 1.5, 2]))
     assert np.isnan(found["index_ratio"][0])
-
-
-def test_up_to_the_threshold_there_is_no_bound():
-    for beyond in [10.0, 1e9, inf]:
-        found = exact_oracle.means_and_bounds(np.ones(10), np.ones(10), beyond=beyond)
-        for name in ("stationarity_bound", "feasibility_bound"):
-            assert np.isnan(found[name]).all()
-        assert_array_equal(found["stationarity"], np.ones(10))
 
 
 # the path with exact gradients
