@@ -15,10 +15,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TypeVar
 
 from tests.workflow import checkout
 from workflow.trace import record
 
+Value = TypeVar("Value")
 SEEDS, BUDGET = 3, 12
 PAPER = f"""
 paper: {{key: steep, title: A hill, venue: nowhere}}
@@ -33,6 +35,9 @@ runs: [{{}}]
 figures:
   - {{id: best, title: Best, metric: simple_regret, curves: [uniform], panels: [{{problem: hill,
        title: A}}]}}
+claims:
+  - {{id: small, where: nowhere, says: Regret is small,
+     check: {{test: less, metric: simple_regret, left: [uniform], right: 3}}}}
 """
 PROBLEM = '''
 """A hill in the unit cube, and the faults that the file `fault` asks for, one a line:
@@ -73,6 +78,10 @@ def spoiled(seen, number, seed, fault):
         return seen
     while kind == "wait" and Path("fault").exists():
         time.sleep(0.05)
+    while kind == "hang":
+        pass
+    if kind == "lock":
+        ctypes.PyDLL(None).sleep(600)  # no other thread of this interpreter does anything
     if kind == "nan":
         return seen * np.nan
     if kind == "raise":
@@ -136,6 +145,19 @@ def run(copy: Path, *more: str) -> subprocess.CompletedProcess[str]:
     return checkout.run(copy, *RUN, *more)
 
 
+def is_undisturbed(copy: Path, expected: dict[str, str], kept: dict[str, int]) -> None:
+    """The same records as ever, those of `kept` untouched, and nothing beside them."""
+    assert traces(copy) == expected
+    assert {name: inodes(copy)[name] for name in kept} == kept
+    assert beside(copy) == set()
+
+
+def finish(copy: Path, expected: dict[str, str], kept: dict[str, int]) -> None:
+    """The same command once more makes what is missing, and nothing else."""
+    checkout.succeed(copy, *RUN)
+    is_undisturbed(copy, expected, kept)
+
+
 def snakemake(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """All seeds, by the workflow."""
     return checkout.snakemake(copy, *RECORDS, *arguments)
@@ -159,7 +181,7 @@ def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         stderr=subprocess.STDOUT,
         text=True,
         start_new_session=True,
-        preexec_fn=_hear_interrupts,
+        preexec_fn=hear_interrupts,
     )
     try:
         yield process
@@ -169,7 +191,7 @@ def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def _hear_interrupts() -> None:
+def hear_interrupts() -> None:
     """What is started in the background of a script ignores Ctrl-C, and hands that on to its
     children.
     """
@@ -194,9 +216,10 @@ def runners(copy: Path) -> list[int]:
     return [pid for pid, parent in found.items() if parent not in found]
 
 
-def until(what: Callable[[], object], seconds: float = 600.0) -> None:
-    """Wait for something to come true."""
+def until(what: Callable[[], Value], seconds: float = 600.0) -> Value:
+    """What something is once it is true."""
     end = time.monotonic() + seconds
-    while not what():
+    while not (found := what()):
         assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.05)
+        time.sleep(0.01)
+    return found

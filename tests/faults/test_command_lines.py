@@ -109,8 +109,7 @@ def test_snakemake_refuses_it_before_any_job_and_hears_blanks_after_commas_as_no
         assert not (mini / "results").exists()
     done = checkout.snakemake(mini, "-n", "--quiet", "all", config=["papers=mini, mini,"])
     assert done.returncode == 0, done.stderr
-    told = checkout.run(mini, "workflow.status", "--scale", "smoke", "--papers", " mini , mini")
-    assert told.returncode == 0, told.stderr
+    checkout.succeed(mini, "workflow.status", "--scale", "smoke", "--papers", " mini , mini")
 
 
 def test_a_wish_that_nobody_can_fulfil_is_told():
@@ -141,15 +140,9 @@ def test_run_names_what_is_nearest(capsys):
 
 
 def test_the_nearest_name_is_one_that_is_known_or_none():
-    known = ["scale", "papers", "seeds"]
-    assert [nearest_name(name, known) for name in ("SCALE", "paper", "seed", "x", "")] == [
-        "scale",
-        "papers",
-        "seeds",
-        "",
-        "",
-    ]
-    assert nearest_name("n", ["N", "SEED"]) == "N"
+    known = ["scale", "papers", "seeds", "N"]
+    for name, nearest in (("SCALE", "scale"), ("paper", "papers"), ("n", "N"), ("x", ""), ("", "")):
+        assert nearest_name(name, known) == nearest
 
 
 def test_a_file_where_a_folder_belongs_is_told(tmp_path):
@@ -188,12 +181,10 @@ def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
         monkeypatch.setenv(name, value)
     verdicts = "figures/smoke/mini/verdicts.md"
     command = ("snakemake", "--cores", "2", verdicts, "--config", "scale=smoke")
-    made = checkout.run(copy, *command)
-    assert made.returncode == 0, made.stdout + made.stderr
+    checkout.succeed(copy, *command)
     assert "naïve search with β ≤ ½" in (copy / verdicts).read_text(encoding="utf-8")
     for program in ("plan", "status"):
-        told = checkout.run(copy, f"workflow.{program}", "--scale", "smoke")
-        assert told.returncode == 0, told.stderr
+        checkout.succeed(copy, f"workflow.{program}", "--scale", "smoke")
     show = "import sys, workflow; print(chr(946)); print(chr(946), file=sys.stderr)"
     shown = subprocess.run(
         [sys.executable, "-c", show],

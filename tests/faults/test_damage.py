@@ -17,6 +17,8 @@ PLACE = steep.FOLDER / "1.parquet"
 def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_is_moved_away(
     finished, expected
 ):
+    """Also where Snakemake has forgotten that it was half written."""
+    shutil.rmtree(finished / ".snakemake")
     path = finished / PLACE
     kept = {name: inode for name, inode in steep.inodes(finished).items() if name != path.name}
     path.write_bytes(path.read_bytes()[:1000])
@@ -29,7 +31,4 @@ def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_i
     assert refused.returncode == 1
     assert "1.parquet: expected" in refused.stderr and "move it away" in refused.stderr
     shutil.move(path, finished / "away")
-    again = steep.run(finished)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(finished) == expected and steep.beside(finished) == set()
-    assert {name: steep.inodes(finished)[name] for name in kept} == kept
+    steep.finish(finished, expected, kept)

@@ -19,7 +19,6 @@ from workflow.data.manifest import read_manifest
 from workflow.data.places import DataUnavailable
 from workflow.trace import record
 
-ROOT = Path(__file__).resolve().parents[2]
 RUN = ("workflow.run", "mini", "abalone", "uniform", "0-1", "--scale", "smoke")
 FOLDER = Path("results", "smoke", "mini", "abalone", "uniform")
 TABLE = Path("data", "prepared", "or-substitute", "abalone.parquet")
@@ -29,8 +28,7 @@ TABLE = Path("data", "prepared", "or-substitute", "abalone.parquet")
 def used(tmp_path_factory):
     """A checkout in which two runs were made of a prepared table."""
     copy = checkout.make(tmp_path_factory.mktemp("data"))
-    made = checkout.run(copy, *RUN)
-    assert made.returncode == 0, made.stderr
+    checkout.succeed(copy, *RUN)
     return copy
 
 
@@ -55,7 +53,7 @@ def changed(table, change):
 
 def test_a_table_that_is_not_what_it_says_is_refused_with_the_remedy(used, tmp_path):
     table, path = pq.read_table(used / TABLE), tmp_path / "abalone.parquet"
-    fetch.check_table(used / TABLE, root=ROOT)
+    fetch.check_table(used / TABLE, root=checkout.ROOT)
     said = {**json.loads(table.schema.metadata[record.KEY]), "name": "abalon"}
     for harmed in (
         changed(table, lambda target: np.r_[11.5, target[1:]]),
@@ -69,7 +67,7 @@ def test_a_table_that_is_not_what_it_says_is_refused_with_the_remedy(used, tmp_p
         else:
             pq.write_table(harmed, path, write_page_checksum=True)
         with pytest.raises(DataUnavailable) as refused:
-            fetch.check_table(path, root=ROOT)
+            fetch.check_table(path, root=checkout.ROOT)
         assert str(path) in str(refused.value) and "expected" in str(refused.value)
         assert "fetch" in str(refused.value)
 
@@ -78,7 +76,7 @@ def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
     """One bit of every fourth byte of a small table: what is accepted has the values and the
     content that were written.
     """
-    dataset = read_manifest(ROOT)["wdbc"]
+    dataset = read_manifest(checkout.ROOT)["wdbc"]
     values = np.random.default_rng(0).random((30, 4))
     path = tmp_path / "wdbc.parquet"
     fetch._write(delimited._prepared(values, {"a": "", "b": "", "c": ""}, "made"), dataset, path)
@@ -88,7 +86,7 @@ def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
         changed[byte] ^= 1 << byte % 8
         path.write_bytes(changed)
         try:
-            fetch.check_table(path, root=ROOT)
+            fetch.check_table(path, root=checkout.ROOT)
         except DataUnavailable:
             continue
         accepted += 1
@@ -110,8 +108,7 @@ def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before
     assert str(TABLE) in failed.stderr and "run the workflow again" in failed.stderr
     assert list(traces(copy)) == ["0.parquet"]
     (copy / TABLE).unlink()
-    again = checkout.run(copy, *RUN)
-    assert again.returncode == 0, again.stderr
+    checkout.succeed(copy, *RUN)
     assert traces(copy) == before and (copy / FOLDER / "0.parquet").stat().st_mtime_ns == kept
 
 
@@ -135,8 +132,7 @@ def test_another_table_makes_other_records_and_none_of_before_is_shown(copy):
     )
     refused = checkout.run(copy, "workflow.report", "mini", "verdicts", "--scale", "smoke")
     assert refused.returncode == 1 and "it is stale; move it away" in refused.stderr
-    made = checkout.run(copy, *RUN)
-    assert made.returncode == 0, made.stderr
+    checkout.succeed(copy, *RUN)
     store = list((copy / "results" / "store").glob("*/*.parquet"))
     assert len({record.read_header(path)["digest"] for path in store}) == 2
     assert len(store) == 2 * len(before)  # a target that is only shifted gives the same traces

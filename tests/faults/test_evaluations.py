@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from tests.faults import steep
+from tests.workflow import checkout
 
 pytestmark = pytest.mark.slow  # whole jobs, one after another
 
@@ -37,12 +38,6 @@ def sentences(done):
     return {int(line.removeprefix(start).partition(":")[0]): line for line in lines}
 
 
-def edit(path, old, new):
-    text = path.read_text()
-    assert old in text
-    path.write_text(text.replace(old, new))
-
-
 def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(empty, expected):
     for faults in FAULTS:
         (empty / "fault").write_text(
@@ -57,22 +52,19 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(empt
         assert steep.beside(empty) == set()
     kept = steep.inodes(empty)
     (empty / "fault").unlink()
-    again = steep.run(empty)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(empty) == expected and steep.beside(empty) == set()
-    assert {name: steep.inodes(empty)[name] for name in kept} == kept
+    steep.finish(empty, expected, kept)
 
 
 def test_a_run_without_enough_memory_says_what_to_do(empty):
     """Addresses are what can be limited from outside; the evaluation asks for an eighth more than
     there are.
     """
-    edit(empty / "problems" / "hill.py", "np.ones(1 << 44)", f"np.ones({ROOM // 8 + 1})")
+    checkout.edit(empty / "problems" / "hill.py", "np.ones(1 << 44)", f"np.ones({ROOM // 8 + 1})")
     (empty / "fault").write_text("memory")
     limited = subprocess.run(
         [sys.executable, "-m", *steep.RUN],
         cwd=empty,
-        env={**steep.checkout.offline(empty), "OPENBLAS_NUM_THREADS": "1"},
+        env={**checkout.offline(empty), "OPENBLAS_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)),
         capture_output=True,
         text=True,
@@ -88,7 +80,7 @@ def test_a_parameter_of_the_wrong_kind_is_told_with_the_run_that_it_belongs_to(e
     """What a constructor takes is known when it is called: nothing is made before, and nothing is
     lost.
     """
-    edit(empty / "papers" / "steep.yaml", "noise: 0.1", "noise: loud")
+    checkout.edit(empty / "papers" / "steep.yaml", "noise: 0.1", "noise: loud")
     failed = steep.run(empty)
     said = sentences(failed)
     assert failed.returncode == 1 and set(said) == set(range(steep.SEEDS))

@@ -8,6 +8,7 @@ import hashlib
 import io
 import pickle
 import re
+import shutil
 import tarfile
 import zipfile
 from pathlib import Path
@@ -16,14 +17,13 @@ import pytest
 import yaml
 
 from tests.faults import steep
-from tests.workflow import webserver
+from tests.workflow import checkout, webserver
 from workflow.data import download, fetch, raw_file
 from workflow.data.manifest import File
 from workflow.data.places import DataUnavailable
 from workflow.data.raw_file import Rejected
 from workflow.run import job
 
-ROOT = Path(__file__).resolve().parents[2]
 WANTED = b"the file"
 FILE = File(path="x", sha256=hashlib.sha256(WANTED).hexdigest(), bytes=len(WANTED))
 
@@ -194,9 +194,7 @@ def test_a_manifest_names_places_below_the_data_and_addresses_on_the_web(tmp_pat
 
 def test_a_data_set_is_named_never_a_path(tmp_path, monkeypatch, capsys):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "manifest.yaml").write_bytes(
-        (ROOT / "data" / "manifest.yaml").read_bytes()
-    )
+    shutil.copy(checkout.ROOT / "data" / "manifest.yaml", tmp_path / "data")
     monkeypatch.chdir(tmp_path)
     known = "abalone, cadata, breast_cancer, wdbc, australian, diabetes, nasbench101"
     for name in ("../../etc/passwd", "/etc/passwd", "..", "", "abalone\n", "abalone/../x", "WDBC"):
@@ -226,9 +224,6 @@ def test_a_run_is_named_never_a_path(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-PLACE = "results/paper/toy/p/A/0.parquet"
-
-
 class Trap:
     """A pickle that leaves a file behind when it is read."""
 
@@ -249,8 +244,7 @@ def test_a_checkpoint_that_somebody_else_could_have_written_is_never_read(
     place.write_bytes(pickle.dumps(Trap()))
     place.parent.chmod(0o777)
     (empty / "fault").unlink()
-    again = steep.run(empty)
-    assert again.returncode == 0, again.stderr
+    again = checkout.succeed(empty, *steep.RUN)
     assert "the run starts again from its beginning" in again.stderr
     assert not (empty / "sprung").exists()
     assert steep.traces(empty) == expected and steep.beside(empty) == set()

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import time
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -19,16 +20,16 @@ pytestmark = pytest.mark.slow  # whole workflows, one after another
 LOG = Path("logs", "smoke", "steep", "hill", "uniform", "0-2.log")
 
 
-def hold(copy):
-    """In the second seed an evaluation waits until the file is removed."""
+@contextmanager
+def in_the_second_seed(copy, *arguments):
+    """A workflow in whose second seed an evaluation waits until the file `fault` is removed, and
+    the records that are there.
+    """
     (copy / "fault").write_text("wait 1")
-
-
-def in_the_second_seed(copy):
-    """Whether the first record is there and the second one is being made."""
-    return (copy / steep.FOLDER / "0.parquet").exists() and (
-        copy / steep.FOLDER / "1.running"
-    ).exists()
+    first, second = copy / steep.FOLDER / "0.parquet", copy / steep.FOLDER / "1.running"
+    with steep.started(copy, *steep.command(*arguments)) as workflow:
+        steep.until(lambda: first.exists() and second.exists())
+        yield workflow, steep.inodes(copy)
 
 
 def said(copy):
@@ -37,19 +38,12 @@ def said(copy):
 
 
 def is_as_if_nothing_had_happened(copy, expected, kept):
-    """The same records as ever, those of `kept` untouched, and nothing beside them."""
-    assert steep.traces(copy) == expected
-    assert {name: steep.inodes(copy)[name] for name in kept} == kept
-    assert steep.beside(copy) == set()
+    steep.is_undisturbed(copy, expected, kept)
     assert all((copy / path).exists() for path in steep.RECORDS)
 
 
 def test_a_run_that_is_killed_within_a_seed_is_tried_again_with_more_memory(empty, expected):
-    hold(empty)
-    command = steep.command("--retries", "1", "--quiet", "host")
-    with steep.started(empty, *command) as workflow:
-        steep.until(lambda: in_the_second_seed(empty))
-        kept = steep.inodes(empty)
+    with in_the_second_seed(empty, "--retries", "1", "--quiet", "host") as (workflow, kept):
         for runner in steep.runners(empty):
             os.kill(runner, signal.SIGKILL)
         (empty / "fault").unlink()
@@ -63,9 +57,7 @@ def test_a_run_that_is_killed_within_a_seed_is_tried_again_with_more_memory(empt
 
 def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(empty, expected):
     """Until then, and as long as its lock is there, a second workflow is refused."""
-    hold(empty)
-    with steep.started(empty, *steep.command()) as killed:
-        steep.until(lambda: in_the_second_seed(empty))
+    with in_the_second_seed(empty) as (killed, kept):
         (orphan,) = steep.runners(empty)
         second = steep.snakemake(empty)
         assert second.returncode == 1
@@ -76,7 +68,6 @@ def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(emp
         assert steep.runners(empty) == [orphan]
         with steep.started(empty, *steep.command()) as again:
             steep.until(lambda: f"waits for process {orphan} " in said(empty))
-            kept = steep.inodes(empty)
             (empty / "fault").unlink()
             output, _ = again.communicate(timeout=600)
     assert again.returncode == 0, output
@@ -84,10 +75,7 @@ def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(emp
 
 
 def test_a_run_that_is_suspended_for_a_while_differs_in_nothing(empty, expected):
-    hold(empty)
-    with steep.started(empty, *steep.command()) as workflow:
-        steep.until(lambda: in_the_second_seed(empty))
-        kept = steep.inodes(empty)
+    with in_the_second_seed(empty) as (workflow, kept):
         (runner,) = steep.runners(empty)
         for sent in (signal.SIGTSTP, signal.SIGSTOP):
             os.kill(runner, sent)
@@ -104,10 +92,7 @@ def test_a_run_that_is_suspended_for_a_while_differs_in_nothing(empty, expected)
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
 def test_a_workflow_that_is_ended_leaves_no_lock_and_no_lease(empty, expected, sent):
     """Ctrl-C reaches its jobs, too; after SIGTERM it waits for them."""
-    hold(empty)
-    with steep.started(empty, *steep.command()) as workflow:
-        steep.until(lambda: in_the_second_seed(empty))
-        kept = steep.inodes(empty)
+    with in_the_second_seed(empty) as (workflow, kept):
         if sent == "SIGINT":
             os.killpg(workflow.pid, signal.SIGINT)
         else:
@@ -124,13 +109,12 @@ def test_a_workflow_that_is_ended_leaves_no_lock_and_no_lease(empty, expected, s
 
 
 def test_two_workflows_that_heed_no_lock_never_write_one_record_twice(empty, expected):
-    hold(empty)
-    with steep.started(empty, *steep.command("--nolock")) as first:
-        steep.until(lambda: in_the_second_seed(empty))
-        with steep.started(empty, *steep.command("--nolock")) as second:
-            steep.until(lambda: "waits for process" in said(empty))
-            kept = steep.inodes(empty)
-            (empty / "fault").unlink()
-            outputs = [workflow.communicate(timeout=600)[0] for workflow in (first, second)]
+    with (
+        in_the_second_seed(empty, "--nolock") as (first, kept),
+        steep.started(empty, *steep.command("--nolock")) as second,
+    ):
+        steep.until(lambda: "waits for process" in said(empty))
+        (empty / "fault").unlink()
+        outputs = [workflow.communicate(timeout=600)[0] for workflow in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], "\n".join(outputs)
     is_as_if_nothing_had_happened(empty, expected, kept)

@@ -61,9 +61,7 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(smal
             assert said in full.stderr
         assert not steep.traces(empty) and not steep.beside(empty)
         filling.unlink()
-    again = steep.run(empty)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(empty) == expected and steep.beside(empty) == set()
+    steep.finish(empty, expected, kept={})
 
 
 @pytest.fixture
@@ -92,8 +90,7 @@ def test_where_nobody_can_write_finished_records_are_drawn_and_a_missing_one_is_
     read_only, finished, expected
 ):
     read_only()
-    drawn = steep.checkout.run(finished, *FIGURE, "-o", "elsewhere")
-    assert drawn.returncode == 0, drawn.stderr
+    steep.checkout.succeed(finished, *FIGURE, "-o", "elsewhere")
     assert (finished / "elsewhere" / "best.png").stat().st_size > 0
     read_only.end()
     steep.forget(finished, 1)
@@ -104,10 +101,7 @@ def test_where_nobody_can_write_finished_records_are_drawn_and_a_missing_one_is_
     assert "expected a file that can be written, got Read-only file system" in refused.stderr
     assert "make its folder writable" in refused.stderr
     read_only.end()
-    again = steep.run(finished)
-    assert again.returncode == 0, again.stderr
-    assert steep.traces(finished) == expected
-    assert {name: steep.inodes(finished)[name] for name in kept} == kept
+    steep.finish(finished, expected, kept)
 
 
 def test_no_clock_and_no_memory_of_the_workflow_decide_what_is_made(finished, expected):
@@ -126,5 +120,4 @@ def test_no_clock_and_no_memory_of_the_workflow_decide_what_is_made(finished, ex
     shutil.rmtree(finished / ".snakemake")
     again = steep.snakemake(finished)
     assert again.returncode == 0, again.stderr
-    assert steep.traces(finished) == expected
-    assert {name: steep.inodes(finished)[name] for name in kept} == kept
+    steep.is_undisturbed(finished, expected, kept)

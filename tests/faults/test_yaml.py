@@ -13,7 +13,6 @@ from tests.faults import steep
 from workflow.plan import expand
 from workflow.trace.cells import PlanError, parse_seeds
 
-ROOT = Path(__file__).resolve().parents[2]
 MINI = (
     steep.checkout.MINI
     + "readings: {wide: {says: a wider kernel, algorithms: {BKB: {bandwidth: 9}}}}\n"
@@ -58,27 +57,20 @@ def test_without_a_slip_it_is_a_plan(root):
     assert len(expand.load("mini", "smoke", root=root).cells) == 3
 
 
+NO_KEYS = "line 1: expected keys such as paper, scales and runs, got"
+ALIAS = "expected an alias of something else, got one of what contains it"
 NO_PAPER = [
-    (b"", "line 1: expected keys such as paper, scales and runs, got nothing"),
-    (
-        b"# nothing but a remark\n",
-        "line 1: expected keys such as paper, scales and runs, got nothing",
-    ),
-    (b"- a\n- list\n", "line 1: expected keys such as paper, scales and runs, got a list"),
+    (b"", f"{NO_KEYS} nothing"),
+    (b"# nothing but a remark\n", f"{NO_KEYS} nothing"),
+    (b"- a\n- list\n", f"{NO_KEYS} a list"),
     (
         MINI.replace("A tiny", "Une tr\u00e8s petite").encode("latin-1"),
         "line 2: expected text in UTF-8, got the byte 0xe8",
     ),
-    (
-        MINI.encode("utf-16"),
-        "line 1: expected text in UTF-8, got the byte 0xff: save the file as UTF-8",
-    ),
+    (MINI.encode("utf-16"), "got the byte 0xff: save the file as UTF-8"),
     (MINI.replace("tiny", "ti\0ny"), "control characters are not allowed"),
     (MINI[:400], "did not find expected ',' or '}'"),
-    (
-        changed("problems:\n  abalone", "problems:\n\tabalone"),
-        "found character that cannot start any token",
-    ),
+    (changed("problems:\n  abalone", "problems:\n\tabalone"), "character that cannot start any"),
     (MINI + "---\n" + MINI, "expected a single document in the stream"),
     (MINI + "seeds: 3\n", "key given twice: seeds"),
     (MINI + "errata: *nobody\n", "found undefined alias"),
@@ -92,18 +84,9 @@ NO_PAPER = [
     ),
     (changed("qbar: 2", "qbar: !!binary aGVsbG8="), "got a binary: quote it"),
     (changed("  uniform:", "  no:"), "expected a name as key, got no (bool): quote it"),
-    (
-        changed("  uniform:", "  ? [1, 2]\n  :"),
-        "expected a name as key, got a list or a mapping",
-    ),
-    (
-        changed("uniform: {is", "uniform: &u {x: *u, is"),
-        "expected an alias of something else, got one of what contains it",
-    ),
-    (
-        changed("uniform: {is", "uniform: &u {<<: *u, is"),
-        "expected an alias of something else, got one of what contains it",
-    ),
+    (changed("  uniform:", "  ? [1, 2]\n  :"), "a name as key, got a list or a mapping"),
+    (changed("uniform: {is", "uniform: &u {x: *u, is"), ALIAS),
+    (changed("uniform: {is", "uniform: &u {<<: *u, is"), ALIAS),
     (
         changed("tiny paper, venue", "a, note: " + "[" * 2000 + "]" * 2000 + ", venue"),
         "got brackets nested too deep",

@@ -49,17 +49,6 @@ class Deed:
 DEEDS: dict[str, Deed] = {}
 
 
-def deed(hook: str, outcomes: frozenset[str], domains: str = "box arms") -> Callable[[Any], Any]:
-    """Registers a function under its name."""
-
-    def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        name = f"{hook}: {function.__name__.replace('_', ' ').strip()}"
-        DEEDS[name] = Deed(name, hook, outcomes, function, tuple(domains.split()))
-        return function
-
-    return register
-
-
 def each(hook: str, outcomes: frozenset[str], domains: str = "box arms", **values: Any) -> None:
     """Registers one deed a value: what is answered instead, or a function that makes it."""
     for name, value in values.items():
@@ -94,107 +83,43 @@ def overwrite(array: np.ndarray) -> None:
 # anyone ------------------------------------------------------------------------------------------
 
 
-@deed("any", SAME)
-def changes_the_working_directory() -> None:
-    os.chdir(ELSEWHERE)
-
-
-@deed("any", SAME)
-def changes_the_umask() -> None:
-    os.umask(0o777)
-
-
-@deed("any", SAME)
-def ignores_signals() -> None:
+def ignore_signals() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
 
 
-@deed("any", SAME)
-def blocks_signals() -> None:
-    signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
-
-
-# its own alarm may end a slow function; test_guard.py holds that later ones hear none of it
-@deed("any", EITHER)
-def sets_an_alarm() -> None:
-    signal.setitimer(signal.ITIMER_REAL, 0.01)
-
-
-@deed("any", EITHER)
-def sets_alarms_of_cpu_time() -> None:
+def set_alarms_of_cpu_time() -> None:
     signal.setitimer(signal.ITIMER_PROF, 0.01)
     signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
 
 
-@deed("any", SAME)
-def ends_itself_with_signals_that_are_heeded() -> None:
+def end_itself() -> None:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         os.kill(os.getpid(), number)
 
 
-@deed("any", SAME)
-def makes_errors_of_rounding() -> None:
-    np.seterr(all="raise")
-
-
-@deed("any", SAME)
-def makes_errors_of_warnings() -> None:
-    warnings.simplefilter("error")
-
-
-@deed("any", SAME)
-def allows_hardly_any_recursion() -> None:
-    sys.setrecursionlimit(len_of_stack() + 30)
-
-
-@deed("any", SAME)
-def changes_the_environment() -> None:
+def change_the_environment() -> None:
     os.environ.clear()
     os.environ.update({"HOME": "/nowhere", "PATH": "/nowhere", "OMP_NUM_THREADS": "7"})
 
 
-@deed("any", SAME)
-def takes_the_standard_streams_away() -> None:
+def take_the_standard_streams_away() -> None:
     sys.stdout = sys.stderr = sys.stdin = None  # type: ignore[assignment]
 
 
-@deed("any", EITHER)
-def closes_the_standard_streams() -> None:
-    sys.stderr.close()
-
-
-@deed("any", SAME)
-def prints() -> None:
+def print_all_over() -> None:
     print("hello", flush=True)
     print("hello", file=sys.stderr)
     os.write(1, b"\xff\x00")
 
 
-@deed("any", SAME)
-def asks_torch_for_threads_and_another_type() -> None:
+def ask_torch() -> None:
     torch = sys.modules["torch"]
     torch.set_num_threads(3)
     torch.set_default_dtype(torch.float16)
 
 
-@deed("any", SAME)
-def starts_a_thread() -> None:
-    threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start()
-
-
-@deed("any", SAME)
-def starts_a_thread_that_is_waited_for() -> None:
-    threading.Thread(target=time.sleep, args=(LONG,)).start()
-
-
-@deed("any", SAME)
-def starts_a_program() -> None:
-    subprocess.Popen(["/bin/sleep", str(LONG)])
-
-
-@deed("any", SAME)
-def starts_a_program_far_from_us() -> None:
+def start_a_program_far_from_us() -> None:
     subprocess.run(
         ["/bin/sh", "-c", f"/bin/sleep {LONG} >/dev/null 2>&1 &"],
         start_new_session=True,
@@ -202,41 +127,52 @@ def starts_a_program_far_from_us() -> None:
     )
 
 
-@deed("any", EITHER)
-def closes_what_is_open() -> None:
-    os.closerange(3, 200)
-
-
-@deed("any", SAME)
-def closes_standard_input_output_and_errors() -> None:
-    os.closerange(0, 3)
-
-
-@deed("any", SAME)
-def opens_something_else_as_output_and_errors() -> None:
+def open_something_else() -> None:
     handle = os.open(ELSEWHERE, os.O_RDONLY)
     os.dup2(handle, 1)
     os.dup2(handle, 2)
 
 
-@deed("any", SAME)
-def forks_and_both_go_on() -> None:
-    os.fork()
-
-
-@deed("any", SAME)
-def forks_and_one_of_them_fails() -> None:
+def fork_and_fail() -> None:
     if os.fork() == 0:
         raise OSError("no such program")
 
 
-@deed("any", SENTENCE)
-def raises_an_error_that_cannot_be_told() -> None:
-    class Silent(Exception):
-        def __str__(self) -> str:
-            raise ValueError("not even that")
-
-    raise Silent
+each(
+    "any",
+    SAME,
+    changes_the_working_directory=lambda: os.chdir(ELSEWHERE),
+    changes_the_umask=lambda: os.umask(0o777),
+    ignores_signals=ignore_signals,
+    blocks_signals=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()),
+    ends_itself_with_signals_that_are_heeded=end_itself,
+    makes_errors_of_rounding=lambda: np.seterr(all="raise"),
+    makes_errors_of_warnings=lambda: warnings.simplefilter("error"),
+    allows_hardly_any_recursion=lambda: sys.setrecursionlimit(len_of_stack() + 30),
+    changes_the_environment=change_the_environment,
+    takes_the_standard_streams_away=take_the_standard_streams_away,
+    prints=print_all_over,
+    asks_torch_for_threads_and_another_type=ask_torch,
+    starts_a_thread=lambda: threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start(),
+    starts_a_thread_that_is_waited_for=lambda: threading.Thread(
+        target=time.sleep, args=(LONG,)
+    ).start(),
+    starts_a_program=lambda: subprocess.Popen(["/bin/sleep", str(LONG)]),
+    starts_a_program_far_from_us=start_a_program_far_from_us,
+    closes_standard_input_output_and_errors=lambda: os.closerange(0, 3),
+    opens_something_else_as_output_and_errors=open_something_else,
+    forks_and_both_go_on=os.fork,
+    forks_and_one_of_them_fails=fork_and_fail,
+)
+each(
+    "any",
+    EITHER,
+    # its own alarm may end a slow function; test_guard.py holds that later ones hear none of it
+    sets_an_alarm=lambda: signal.setitimer(signal.ITIMER_REAL, 0.01),
+    sets_alarms_of_cpu_time=set_alarms_of_cpu_time,
+    closes_the_standard_streams=lambda: sys.stderr.close(),
+    closes_what_is_open=lambda: os.closerange(3, 200),
+)
 
 
 def raising(error: BaseException) -> Callable[..., None]:
@@ -250,9 +186,15 @@ class Ended(BaseException):
     """What nobody expects."""
 
 
+class Silent(Exception):
+    def __str__(self) -> str:
+        raise ValueError("not even that")
+
+
 each(
     "any",
     SENTENCE,
+    raises_an_error_that_cannot_be_told=raising(Silent()),
     raises_an_error=raising(RuntimeError("the licence is gone")),
     raises_what_is_no_exception=raising(Ended("bye")),
     raises_an_interrupt=raising(KeyboardInterrupt()),

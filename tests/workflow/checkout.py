@@ -72,6 +72,13 @@ def write(root: Path, name: str, entry: Mapping[str, Any]) -> None:
     (root / "papers" / f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
+def edit(path: Path, old: str, new: str) -> None:
+    """Replace what has to be in a file."""
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def another(copy: Path, folder: Path) -> Path:
     """The same checkout once more, with what was made in it, time stamps and hard links kept."""
     subprocess.run(["cp", "--archive", str(copy), str(folder / "checkout")], check=True)
@@ -105,6 +112,13 @@ def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
     )
+
+
+def succeed(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The same, which has to end well."""
+    done = run(copy, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 def snakemake(

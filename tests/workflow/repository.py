@@ -30,22 +30,14 @@ class Repository:
         )
         return done.stdout.strip()
 
-    def commit(self, *, yaml=None, verdicts=None, runs=None):
-        """Commit other files; returns what the ledger calls the commit."""
+    def commit(self, *, yaml=None, verdicts=None):
+        """Commit other files, a minute after the last ones."""
         self.minute += 1
         if yaml is not None:
             (self.root / "papers" / "mini.yaml").write_text(yaml)
         folder = self.root / "figures" / "reference" / "mini"
         folder.mkdir(parents=True, exist_ok=True)
-        for name, content in (("verdicts", verdicts), ("runs", runs)):
-            if content is not None:
-                (folder / f"{name}.json").write_text(json.dumps(content))
+        if verdicts is not None:
+            (folder / "verdicts.json").write_text(json.dumps(verdicts))
         self.git("add", "papers", "figures")
         self.git("commit", "-q", "--allow-empty", "-m", "a")
-        return f"2026-01-01T00:{self.minute:02}:00Z {self.git('rev-parse', 'HEAD')[:10]}"
-
-    def edit(self, old, new):
-        path = self.root / "papers" / "mini.yaml"
-        text = path.read_text()
-        assert old in text
-        path.write_text(text.replace(old, new))

@@ -1,6 +1,7 @@
 """The tables of docs/which-method.md say what the report of the comparison holds."""
 
 import json
+import re
 
 import pytest
 
@@ -69,9 +70,8 @@ def test_claims_are_paired_with_those_of_their_paper(report):
     assert rows[0].startswith("| lowest of all | [direction only](../")
     assert "mine/verdicts.md#lowest) | [contradicted](../" in rows[0]
     assert rows[0].endswith("today/verdicts.md#mine-lowest) |")
-    assert "Of 2 claims 1 hold" in count
-    assert "among the others 1 hold" in count
-    assert "in both cases 0." in count
+    # claims, that hold alone, beside today's optimizers, and in both cases
+    assert re.findall(r"\d+", count) == ["2", "1", "1", "0"]
 
 
 def test_without_a_report_there_is_no_table(tmp_path):

@@ -38,9 +38,7 @@ class Entered:
             path.touch()
 
     def edit(self, old, new):
-        path = self.root / "papers" / "mini.yaml"
-        assert old in path.read_text()
-        path.write_text(path.read_text().replace(old, new))
+        checkout.edit(self.root / "papers" / "mini.yaml", old, new)
 
     def judged(self):
         paper = load("mini", "smoke", root=self.root)

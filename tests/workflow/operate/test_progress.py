@@ -33,6 +33,7 @@ def begun(number, rule, outputs, log=""):
 
 def test_jobs_are_counted_and_have_names_for_people(monkeypatch):
     one = handler(monkeypatch, Terminal())
+    one.emit(event(message="Building DAG of jobs..."))  # which is for the log
     stats = {"run": 2, "figure": 1, "verdicts": 1, "all": 1, "total": 5}
     one.emit(event(event=LogEvent.RUN_INFO, stats=stats))
     several = [f"results/paper/bkb/abalone/BKB/{seed}.parquet" for seed in range(3)]
@@ -46,8 +47,10 @@ def test_jobs_are_counted_and_have_names_for_people(monkeypatch):
     one.emit(event(event=LogEvent.JOB_FINISHED, job_id=1))
     for _ in range(2):
         one.emit(event(logging.ERROR, event=LogEvent.JOB_ERROR, jobid=3))
-    assert one.stream.getvalue().count("failed: figure bkb fig1 (a.log)\n") == 1
-    assert one.stream.getvalue().endswith("\r1 of 4 jobs · now bkb studies sketch 4")
+    one.emit(event(logging.ERROR, "no space left"))
+    said = one.stream.getvalue()
+    assert said.count("failed: figure bkb fig1 (a.log)\n") == said.count("no space left\n") == 1
+    assert said.endswith("\r1 of 4 jobs · now bkb studies sketch 4") and "Building" not in said
 
 
 def test_a_terminal_has_one_line_and_everything_else_few(monkeypatch):
@@ -67,17 +70,3 @@ def test_a_terminal_has_one_line_and_everything_else_few(monkeypatch):
         written = stream.getvalue().splitlines()
         assert written[-1].startswith("999 of 1000 jobs done after 0 s")
         assert stream.isatty() or len(written) == plugin.MOST + 1
-
-
-def test_errors_are_told_and_the_rest_is_left_to_the_log(monkeypatch):
-    one = handler(monkeypatch, io.StringIO())
-    one.emit(event(message="Building DAG of jobs..."))
-    one.emit(event(event=LogEvent.RUN_INFO, stats={"figure": 1, "total": 1}))
-    one.emit(begun(3, "figure", ["figures/paper/bkb/f.png"], "f.log"))
-    one.emit(event(logging.ERROR, event=LogEvent.JOB_ERROR, jobid=3))
-    one.emit(event(logging.ERROR, "no space left"))
-    one.close()
-    said = one.stream.getvalue()
-    assert "Building" not in said
-    assert "failed: figure bkb f (f.log)\n" in said and "no space left\n" in said
-    assert said.splitlines()[-1].startswith("0 of 1 jobs done after 0 s")

@@ -2,7 +2,6 @@
 nothing unasked.
 """
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -128,17 +127,6 @@ def test_the_command_says_what_it_did_and_how_large_it_is(toy, monkeypatch, caps
     monkeypatch.setattr(publish, "MOST", 1)
     assert publish.main(["--from", str(elsewhere)]) == 1
     assert "expected at most 1 bytes" in capsys.readouterr().err
-
-
-def test_headers_keep_digest_trace_provenance_and_code_path(toy):
-    cell = toy.cells["p", "A"]
-    said = {"python": "3.11.7", "code_path": {"blas": ["x"]}, "commit": "c0ffee"}
-    toy.write(cell, 1, climbing(1), provenance=said)
-    made(toy)
-    header = curve_file.headers(toy.root / cell.published)[1]
-    assert header["provenance"] == said
-    assert {"digest", "trace_sha256", "record_sha256", "status"} <= header.keys()
-    json.dumps(header, allow_nan=False)
 
 
 def test_what_this_repository_publishes_is_small_whole_and_of_runs_that_are_planned():

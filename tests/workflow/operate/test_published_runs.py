@@ -102,27 +102,6 @@ def test_every_metric_of_a_published_run_is_that_of_the_full_records(folder, bar
         assert short._trace(run, 0, name) == full._trace(run, 0, name)
 
 
-def test_the_runs_are_of_every_kind(folder):
-    kinds = set()
-    for paper, run in runs():
-        found = Store(paper, folder, fresh=True).record(run, 0)
-        kinds |= (
-            {"study"}
-            if "study" in found.header
-            else {
-                "constraints" if metrics.is_constrained(found) else "none",
-                "arms" if metrics.is_on_arms(found) else "box",
-                "asynchronous" if "finished" in found.columns else "batches",
-                "seconds" if found.columns["seconds"].any() else "free",
-                "large batches"
-                if (np.bincount(found.columns["batch"])[1:] > 1).any()
-                else "single",
-            }
-        )
-    assert kinds >= {"study", "constraints", "arms", "box", "asynchronous", "seconds"}
-    assert kinds >= {"large batches", "single"}
-
-
 def test_tables_and_pictures_are_the_same(folder, bare, tmp_path):
     drawn = 0
     for paper in papers():

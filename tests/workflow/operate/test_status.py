@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from tests.workflow.synthetic import Toy, noisy
@@ -80,8 +78,3 @@ def test_spent_is_what_records_say_and_the_rest_what_the_plan_expects(toy, cell)
     assert head.split()[:3] == ["paper", "problem", "runs"]
     assert row.split()[:2] == ["toy", "p"] and total.split()[:2] == ["total", "4"]
     assert sentence.startswith("4 runs: 3 done, 1 missing; about ")
-
-
-def test_a_seed_of_another_paper_is_stale(toy, cell):
-    other = replace(cell, paper="another")
-    assert states(toy)[0] == "done" and other.name != cell.name

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
-import platform
 import stat
-import subprocess
 import sys
 import threading
 import time
@@ -23,7 +21,6 @@ from workflow.run.checkpoint import Checkpoint
 from workflow.trace import code_path
 from workflow.trace.seeds import rng
 
-ROOT = Path(checkpoint.__file__).parents[2]
 DIGEST = "d" * 64
 root = pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files to other users")
 
@@ -130,15 +127,12 @@ def test_where_no_folder_can_be_made_runs_are_made_and_say_so(state, caplog):
     ours().clear()
 
 
-@pytest.mark.parametrize("content", [b"", b"not a pickle", pickle.dumps((1, 2, 3))])
+@pytest.mark.parametrize(
+    "content", [b"", b"not a pickle", pickle.dumps((1, 2, 3)), pickle.dumps(Unreadable())]
+)
 def test_what_cannot_be_read_starts_anew(saved, caplog, content):
     saved.write_bytes(content)
     refused(caplog, str(saved))
-
-
-def test_an_optimizer_that_cannot_be_read_again_starts_anew(caplog):
-    ours().save(progress(key=Unreadable()))
-    refused(caplog, "invalid literal")
 
 
 @pytest.mark.parametrize("name", ["Python", "numpy", "MKL_CBWR"])
@@ -182,47 +176,6 @@ def test_what_is_loaded_with_the_optimizer_counts_too(monkeypatch, caplog):
     refused(caplog, "expected PyTorch AVX2, found AVX512")
 
 
-SCRIPT = """
-import logging, sys
-import workflow
-import scipy.linalg
-from algorithms.api import Box
-from algorithms.random_search import RandomSearch
-from workflow.run import checkpoint, loop
-from workflow.trace.seeds import rng
-logging.basicConfig(level=logging.INFO, format="%(message)s")
-ours = checkpoint.Checkpoint(checkpoint.folder(), sys.argv[2], 3)
-if sys.argv[1] == "save":
-    ours.save(loop.Progress(RandomSearch(Box(2), rng(0, "a name")), rows=5))
-else:
-    found = ours.resume()
-    print(0 if found is None else found.rows)
-"""
-
-
-def elsewhere(what, **environment):
-    """Save or resume in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, what, DIGEST],
-        env={**os.environ, "PYTHONPATH": str(ROOT), **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        encoding="utf-8",
-    )
-    assert done.returncode == 0, done.stderr
-    return done
-
-
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 kernels")
-def test_other_kernels_start_anew_and_say_which_they_are():
-    elsewhere("save", OPENBLAS_CORETYPE="Prescott")
-    other = elsewhere("resume", OPENBLAS_CORETYPE="Haswell")
-    assert other.stdout == "0\n"
-    assert "expected openblas of numpy Haswell, found " in other.stderr
-    assert elsewhere("resume", OPENBLAS_CORETYPE="Prescott").stdout == "5\n"
-
-
 @pytest.mark.parametrize(
     ("held", "named"),
     [
@@ -234,13 +187,8 @@ def test_other_kernels_start_anew_and_say_which_they_are():
     ids=["lambda", "generator", "lock", "file"],
 )
 def test_an_optimizer_that_cannot_be_saved_is_named(state, held, named):
-    with pytest.raises(
-        TypeError,
-        match=(
-            rf"(?s)RandomSearch: expected an optimizer that can be pickled.*{named}.*keep no"
-            r" lambdas, generators, open files or locks in it"
-        ),
-    ):
+    said = rf"(?s)RandomSearch: expected an optimizer that can be pickled.*{named}.*keep no lambdas"
+    with pytest.raises(TypeError, match=said):
         checkpoint.check(progress(held=held))
     checkpoint.check(progress(held=np.zeros(1000)))
     assert not state.exists()  # nothing is written

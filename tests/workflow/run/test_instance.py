@@ -8,7 +8,6 @@ from numpy.testing import assert_array_equal
 
 from algorithms.api import Arms, Box, Observation
 from problems.api import Evaluation, Problem
-from problems.api import constrained as as_constrained
 from workflow.run import instance
 from workflow.trace.cells import Cell, PlanError
 from workflow.trace.seeds import rng
@@ -43,12 +42,17 @@ def problem(arms=20, reveals=REVEALS):
     return Problem(Arms(np.zeros((arms, 1))), evaluate, reveals=reveals, data_sha256="ab")
 
 
-def test_a_problem_may_ask_for_the_number_of_the_repetition(monkeypatch):
-    made = cell()
-    made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
+@pytest.fixture
+def given(monkeypatch):
+    """In the place of a problem: the parameters that it is built with."""
     monkeypatch.setattr(
         instance.problems, "load", lambda name: lambda draw, **parameters: parameters
     )
+
+
+def test_a_problem_may_ask_for_the_number_of_the_repetition(given):
+    made = cell()
+    made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
     assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
         {"fold": 0, "split": "contiguous"},
         {"fold": 3, "split": "contiguous"},
@@ -60,61 +64,42 @@ LACKING = {
     "mode": "five-numbers",
     "backend": "camb",
     "libraries": ["numpy", "no-such"],
-    "substitute": {"backend": "growth"},
     "room": 1,
     "init": {"design": "uniform", "n": 2},
 }
+GROWTH = {"substitute": {"backend": "growth"}}
 
 
 @pytest.mark.parametrize(
-    ("libraries", "scale", "said", "backend"),
+    ("more", "scale", "said", "backend"),
     [
-        (["numpy", "no-such"], "short", "", "growth"),
-        (["numpy", "no-such"], "smoke", "preferred", "growth"),
-        (["numpy", "no-such"], "paper", "", "camb"),
-        (["numpy", "no-such"], "paper", "allowed", "growth"),
-        (["numpy"], "short", "", "camb"),
-        (["numpy"], "short", "preferred", "camb"),
-        (["numpy"], "paper", "allowed", "camb"),
+        (GROWTH, "short", "", "growth"),
+        (GROWTH, "smoke", "preferred", "growth"),
+        (GROWTH, "paper", "", "camb"),
+        (GROWTH, "paper", "allowed", "growth"),
+        ({**GROWTH, "libraries": ["numpy"]}, "short", "preferred", "camb"),
+        ({}, "short", "", "camb"),  # the problem says itself what it lacks
     ],
 )
 def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(
-    monkeypatch, libraries, scale, said, backend
+    given, monkeypatch, more, scale, said, backend
 ):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
-    made = replace(cell(), scale=scale, problem_entry={**LACKING, "libraries": libraries})
-    monkeypatch.setattr(
-        instance.problems, "load", lambda name: lambda draw, **parameters: parameters
-    )
+    made = replace(cell(), scale=scale, problem_entry={**LACKING, **more})
     assert instance.build_problem(made, 0) == {"mode": "five-numbers", "backend": backend}
     assert made.problem_entry["backend"] == "camb"
 
 
-def test_a_missing_library_without_a_substitute_is_the_problems_own_concern(monkeypatch):
-    made = replace(
-        cell(),
-        scale="short",
-        problem_entry={key: LACKING[key] for key in LACKING if key != "substitute"},
-    )
-    monkeypatch.setattr(
-        instance.problems, "load", lambda name: lambda draw, **parameters: parameters
-    )
-    assert instance.build_problem(made, 0)["backend"] == "camb"
-
-
 def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
-    parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, "qbar": 2}
+    """And what is not given stays as it is."""
+    plain = {"qbar": 2, "shape": {"given": "noise", "more": 1}, "rule": "given"}
+    parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, **plain}
     chosen = cell({**parameters, "room": 3, "execution": "async"})
-    assert instance.parameters_of(chosen, problem()) == {"lam": 0.0625, "xi": 0.25, "qbar": 2}
+    assert instance.parameters_of(chosen, problem()) == {"lam": 0.0625, "xi": 0.25, **plain}
     # a digest knows no numbers of the problem
     assert chosen.algorithm_entry["lam"] == {"given": "noise_variance"}
     other = problem(reveals={"noise": 1.0, "noise_variance": 1.0})
-    assert instance.parameters_of(chosen, other) == {"lam": 1.0, "xi": 1.0, "qbar": 2}
-
-
-def test_what_is_not_given_stays_as_it_is():
-    parameters = {"lam": 0.5, "shape": {"given": "noise", "more": 1}, "rule": "given"}
-    assert instance.parameters_of(cell(parameters), problem()) == parameters
+    assert instance.parameters_of(chosen, other) == {"lam": 1.0, "xi": 1.0, **plain}
 
 
 def test_a_name_that_the_problem_does_not_reveal_is_refused_with_what_it_does():
@@ -138,9 +123,8 @@ def test_a_distinct_design_repeats_no_arm_and_every_arm_is_as_likely_in_every_pl
     assert drawn.shape == (1500, 8)
     assert all(len(set(row)) == 8 for row in drawn.tolist())
     inside = np.bincount(drawn.ravel(), minlength=20)
-    assert (
-        abs(inside - 600) < 4.5 * np.sqrt(1500 * 0.4 * 0.6)
-    ).all()  # an arm is in 8 of 20 designs
+    # an arm is in 8 of 20 designs
+    assert (abs(inside - 600) < 4.5 * np.sqrt(1500 * 0.4 * 0.6)).all()
     for place in (0, 7):
         counts = np.bincount(drawn[:, place], minlength=20)
         assert (abs(counts - 75) < 4.5 * np.sqrt(75 * 0.95)).all()
@@ -181,36 +165,9 @@ def test_the_design_is_evaluated_with_the_first_streams_of_noise(tmp_path, monke
         assert evaluation.seen.y[i] == query[i] + draw.standard_normal()
         assert evaluation.seconds[i] == draw.random()
     assert_array_equal(evaluation.true.y, query)
-
-
-def constrained(arms=20):
-    """Arms with two constraints; objective, constraints and seconds depend on the stream that they
-    are evaluated with.
-    """
-
-    def evaluate(query, draw):
-        values = np.stack([1.0 * query, query - 7.0, 3.0 - query], axis=1)
-        seen = values + draw.standard_normal(values.shape)
-        return Evaluation(as_constrained(seen), as_constrained(values), draw.random(len(query)))
-
-    return Problem(Arms(np.zeros((arms, 1))), evaluate, data_sha256="ab")
-
-
-def without_noise(design="uniform"):
-    made = cell(design=design)
-    made.problem_entry["init"]["noise"] = False
-    return made
-
-
-def test_a_design_without_noise_is_seen_as_it_is(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    query, exact = instance.initial_design(without_noise(), 2, constrained())
-    same, noisy = instance.initial_design(cell(), 2, constrained())
-    assert_array_equal(query, same)
-    assert_array_equal(exact.seen.y, query)
-    assert_array_equal(exact.seen.g, np.stack([query - 7.0, 3.0 - query], axis=1))
-    assert_array_equal(exact.true.y, noisy.true.y)
-    assert_array_equal(exact.true.g, noisy.true.g)
-    # its cost and the noise of what follows stay what they were
-    assert_array_equal(exact.seconds, noisy.seconds)
-    assert (exact.seen.y != noisy.seen.y).all() and (exact.seen.g != noisy.seen.g).all()
+    exact = cell(design=design)
+    exact.problem_entry["init"]["noise"] = False
+    same, shown = instance.initial_design(exact, 2, problem())
+    assert_array_equal(same, query)
+    assert_array_equal(shown.seen.y, query)
+    assert_array_equal(shown.seconds, evaluation.seconds)  # its cost stays what it was

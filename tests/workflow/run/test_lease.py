@@ -71,17 +71,6 @@ def test_who_may_not_wait_is_refused_and_told_by_whom(made):
         pytest.fail("two make one record")
 
 
-def test_a_process_that_is_killed_leaves_a_lease_that_keeps_nobody_away(made):
-    with another(made) as process:
-        process.kill()
-        process.join()
-    path = lease.running(made)
-    assert lease.owner(path).startswith(f"process {process.pid} on ")
-    with lease.held(made, wait=0):
-        assert lease.owner(path).startswith(f"process {os.getpid()} on ")
-    assert list(made.parent.iterdir()) == []
-
-
 def test_a_process_that_is_killed_while_others_wait_is_followed(made, monkeypatch):
     with another(made) as process:
         monkeypatch.setattr(lease.log, "warning", lambda *_: process.kill())

@@ -11,7 +11,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,6 +18,7 @@ import numpy as np
 import pytest
 
 from algorithms.random_search import RandomSearch
+from tests.faults import steep
 from tests.workflow import checkout, supervised
 from workflow.plan import expand
 from workflow.run import job as runner
@@ -43,8 +43,7 @@ PLACE = Path("results", "short", "mini", "abalone", "BKB", "0.parquet")
 def prepared(tmp_path_factory):
     """One copy with its substitute data prepared; each test uses its own output files or scale."""
     copy = checkout.make(tmp_path_factory.mktemp("run"))
-    made = checkout.run(copy, "workflow.fetch", "abalone", "--substitutes", "allowed")
-    assert made.returncode == 0, made.stderr
+    checkout.succeed(copy, "workflow.fetch", "abalone", "--substitutes", "allowed")
     return copy
 
 
@@ -71,24 +70,15 @@ def begun(copy, folder):
     slow = {**checkout.offline(copy), "PYTHONPATH": f"{folder}{os.pathsep}{copy}"}
     (folder / "sitecustomize.py").write_text(SLOWED)
     running = subprocess.Popen(
-        command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=hear_interrupts
+        command, cwd=copy, env=slow, stderr=subprocess.DEVNULL, preexec_fn=steep.hear_interrupts
     )
     state = folder / "state" / "noregret" / "checkpoints"
-    end = time.monotonic() + 600
-    while not checkpoints(state) and time.monotonic() < end and running.poll() is None:
-        time.sleep(0.005)
+    steep.until(lambda: checkpoints(state) or running.poll() is not None)
     return running
 
 
 def checkpoints(state):
     return list(state.glob("*.checkpoint"))
-
-
-def hear_interrupts():
-    """What is started in the background of a script ignores Ctrl-C, and hands that on to its
-    children.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def trace(path):
@@ -119,9 +109,8 @@ def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy,
     running.wait()
     assert checkpoints(state)
     assert not resumed.exists()
-    assert resumed.with_suffix(
-        ".running"
-    ).exists()  # nobody could remove it, and it keeps nobody away
+    # nobody could remove it, and it keeps nobody away
+    assert resumed.with_suffix(".running").exists()
     resumed.with_name(".0.parquet.killed.part").write_text("half of it")
     again = run(copy, *LONG)
     assert again.returncode == 0
@@ -129,16 +118,6 @@ def test_kill_in_the_middle_and_resume_gives_the_identical_trace(prepared, copy,
     assert trace(resumed) == trace(whole)
     assert [path.name for path in resumed.parent.iterdir()] == ["0.parquet"]
     assert not checkpoints(state)
-
-
-@pytest.mark.slow
-def test_while_a_process_makes_a_record_others_wait_and_then_keep_it(copy, tmp_path):
-    running = begun(copy, tmp_path)
-    waiting = run(copy, *LONG)
-    assert running.wait() == waiting.returncode == 0
-    assert f"waits for process {running.pid} on " in waiting.stderr
-    assert "60 evaluations" not in waiting.stderr  # it made none itself
-    assert [path.name for path in (copy / PLACE).parent.iterdir()] == ["0.parquet"]
 
 
 @pytest.mark.parametrize(
@@ -177,14 +156,6 @@ def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(
     whole = copy / "whole.parquet"
     assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
     assert trace(copy / PLACE) == trace(whole)
-
-
-def test_a_complete_current_record_is_kept(prepared, tmp_path):
-    path = tmp_path / "run.parquet"
-    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
-    before = path.stat()
-    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
-    assert (path.stat().st_mtime_ns, path.stat().st_ino) == (before.st_mtime_ns, before.st_ino)
 
 
 def test_a_stale_record_is_kept_in_the_store_and_in_a_file_of_the_users_refused(prepared, tmp_path):
@@ -253,8 +224,11 @@ def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
     assert "move it away" in found.stderr
     assert path.read_bytes() == content
     path.unlink()
-    assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
-    assert [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
+    inodes = set()
+    for _ in range(2):  # what is whole and of this code is kept
+        assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+        inodes.add(path.stat().st_ino)
+    assert len(inodes) == 1 and [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
 
 
 @pytest.fixture
@@ -295,31 +269,24 @@ def test_a_failure_before_the_first_evaluation_is_told_too(sequential, monkeypat
             supervised.make(target)
 
 
-@pytest.mark.parametrize(
-    ("held", "named"), [(lambda y: y, "lambda"), ((one for one in "ab"), "generator")]
-)
-def test_an_optimizer_that_could_not_be_saved_is_refused_at_its_first_step(
-    sequential, monkeypatch, held, named
-):
+def test_an_optimizer_that_could_not_be_saved_is_refused_at_its_first_step(sequential, monkeypatch):
     """Whatever the scale, and although it would have been over before its first checkpoint."""
     steps = []
 
     def step(cell, seed, problem, progress):
         steps.append(progress.rows)
-        progress.optimizer.kept = held
+        progress.optimizer.kept = lambda y: y
         real(cell, seed, problem, progress)
 
     real = make._step
     monkeypatch.setattr(make, "_step", step)
-    with pytest.raises(TypeError, match=f"expected an optimizer that can be pickled.*{named}"):
+    with pytest.raises(TypeError, match=r"expected an optimizer that can be pickled.*lambda"):
         make.make(supervised.run(sequential))
     assert len(steps) == 1 and not sequential.record(0).exists()
 
 
-def test_a_run_that_is_cut_is_saved_before_it_is_asked_for_its_recommendation(
-    sequential, monkeypatch
-):
-    """An optimizer may draw from its generator to answer; what follows is the same all the same."""
+def test_a_run_that_is_cut_is_a_prefix_and_goes_on_to_the_same_trace(sequential, monkeypatch):
+    """An optimizer may draw from its generator to recommend something where it was cut."""
 
     def recommend(self):
         self.rng.random(3)
@@ -328,74 +295,42 @@ def test_a_run_that_is_cut_is_saved_before_it_is_asked_for_its_recommendation(
     monkeypatch.setattr(RandomSearch, "recommend", recommend)
     target = replace(supervised.run(sequential), stored=False)
     whole = make.make(target)
+    query = record.read(target.path).columns["query"]
     target.path.unlink()
     assert make.make(target, Limits(seconds=0)).status == "cutoff"
+    cut = record.read(target.path).columns["query"]
+    np.testing.assert_array_equal(cut, query[: len(cut)])
+    assert 0 < len(cut) < len(query)
     assert make.make(target).trace_sha256 == whole.trace_sha256
 
 
-@pytest.mark.parametrize(
-    ("answer", "what"),
-    [
-        (np.array([[0.5, np.nan]]), "inside the domain"),
-        (np.array([[0.5, 1.5]]), "inside the domain"),
-        (np.array([0.5]), "inside the domain"),
+def test_a_recommendation_that_is_no_query_makes_no_record(sequential, monkeypatch):
+    for answer, what in [
+        (np.array([[0.5, np.nan]]), "expected queries inside the domain"),
         (np.full((2, 2), 0.5), "expected 1 to 1 queries"),
-        ([[0.5, 0.5]], "expected an array of queries, got list"),
-    ],
-    ids=["nan", "outside", "flat", "two", "list"],
-)
-def test_a_recommendation_that_is_no_query_makes_no_record(sequential, monkeypatch, answer, what):
-    monkeypatch.setattr(RandomSearch, "recommend", lambda self: answer)
-    with pytest.raises(BadAnswer, match=rf"RandomSearch.recommend: .*{what}"):
-        make.make(supervised.run(sequential))
-    assert not sequential.record(0).exists()
-
-
-def test_a_time_limit_ends_after_a_whole_step_with_an_exact_prefix(prepared, copy, tmp_path):
-    whole, cut = (
-        tmp_path / "whole.parquet",
-        copy / "results" / "smoke" / "mini" / "abalone" / "BKB" / "0.parquet",
-    )
-    assert run(prepared, "BKB", "0", "--scale", "smoke", "-o", str(whole)).returncode == 0
-    assert run(copy, "BKB", "0", "--scale", "smoke", "--seconds", "0").returncode == 0
-    short = record.read(cut)
-    assert short.header["status"] == "cutoff"
-    assert short.rows < 30
-    np.testing.assert_array_equal(
-        short.columns["query"], record.read(whole).columns["query"][: short.rows]
-    )
-    again = run(copy, "BKB", "0", "--scale", "smoke")
-    assert "continues after evaluation 1" in again.stderr
-    assert trace(cut) == trace(whole)
-
-
-def test_a_wrong_command_line_is_a_sentence(capsys):
-    for arguments, message in [
-        (("BKBB", "0"), "no run makes the curve 'BKBB'"),
-        (("BKB", "1-0"), "expected a rising range"),
-        (("BKB", "0-1", "-o", "x.parquet"), "-o: expected a file for each of 2 seeds, got 1"),
-        (("BKB", "0", "--scale", "huge"), "unknown scale 'huge'; known: smoke, paper"),
     ]:
-        assert runner.main(["bkb", "abalone", *arguments]) == 1
-        assert message in capsys.readouterr().err
+        monkeypatch.setattr(RandomSearch, "recommend", lambda self, answer=answer: answer)
+        with pytest.raises(BadAnswer, match=rf"RandomSearch.recommend: {what}"):
+            make.make(supervised.run(sequential))
+        assert not sequential.record(0).exists()
+
+
+def test_too_few_files_are_refused(capsys):
+    """Other mistakes of a command line: tests/faults/test_command_lines.py."""
+    assert runner.main(["bkb", "abalone", "BKB", "0-1", "-o", "x.parquet"]) == 1
+    assert "-o: expected a file for each of 2 seeds, got 1" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [
         (ImportError("pip install it"), "pip install it"),
-        (
-            MemoryError(),
-            "MiB: give it more (snakemake --set-resources run:mem_mb=8000), or a larger machine",
-        ),
+        (MemoryError(), "MiB: give it more (snakemake --set-resources run:mem_mb=8000)"),
         (
             OSError(errno.ENOSPC, "No space left on device"),
             "make room on the disk, then run again: it goes on from its last checkpoint",
         ),
-        (
-            OSError(errno.EFBIG, "File too large"),
-            "raise the limit on the size of files (`ulimit -f unlimited`), then run again",
-        ),
+        (OSError(errno.EFBIG, "File too large"), "raise the limit on the size of files (`ulimit"),
         (OSError(errno.EROFS, "Read-only file system"), "work in another folder"),
         (PermissionError(errno.EACCES, "Permission denied"), "change its mode"),
         (ArithmeticError("got nan: look at its data"), "got nan: look at its data"),
@@ -466,40 +401,25 @@ def made(prepared, tmp_path_factory):
     def run_on(problem):
         if problem not in records:
             path = folder / f"{problem}.parquet"
-            found = checkout.run(
-                prepared,
-                "workflow.run",
-                "tiny",
-                problem,
-                "uniform",
-                "0",
-                "--scale",
-                "smoke",
-                "-o",
-                str(path),
-            )
-            assert found.returncode == 0, found.stderr
+            command = ("tiny", problem, "uniform", "0", "--scale", "smoke", "-o", str(path))
+            checkout.succeed(prepared, "workflow.run", *command)
             records[problem] = record.read(path)
         return records[problem]
 
     return run_on
 
 
-def test_a_recommendation_comes_with_its_true_constraints(made, prepared, tmp_path):
+def test_a_recommendation_comes_with_its_true_constraints(made, sequential):
     found = made("truss")
     recommended = found.header["recommendation"]
     # random search returns a query
     (row,) = np.flatnonzero((found.columns["query"] == recommended["query"]).all(axis=1))
     assert recommended["true_g"] == found.columns["true_g"][row].tolist()
     assert recommended["true"] == found.columns["true"][row]
-    assert (
-        len(recommended["true_g"]) == 2 and (found.columns["g"][row] != recommended["true_g"]).all()
-    )
-    assert (
-        run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(tmp_path / "free")).returncode
-        == 0
-    )
-    assert record.read(tmp_path / "free").header["recommendation"]["true_g"] == []
+    assert len(recommended["true_g"]) == 2
+    assert (found.columns["g"][row] != recommended["true_g"]).all()
+    make.make(supervised.run(sequential))
+    assert record.read(sequential.record(0)).header["recommendation"]["true_g"] == []
 
 
 def test_a_design_without_noise_is_told_as_it_is_and_what_follows_is_not(made, prepared):
