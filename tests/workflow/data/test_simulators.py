@@ -80,6 +80,11 @@ def executable(path, text):
     return path
 
 
+def failing(said):
+    """A compiler that fails, and what it says."""
+    return f"#!/bin/sh\necho '{said}' >&2\nexit 1\n"
+
+
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
     """A folder with the source of one simulator; `compiler(text)` makes a script the compiler."""
@@ -110,21 +115,9 @@ def test_a_simulator_is_linked_with_what_its_source_names(toy):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "#!/bin/sh\necho 'toy.cc:1: fatal error: toy.h: No such file' >&2\nexit 1\n",
-            (
-                r"toy.cc: cannot be built: it needs .* \(Debian: apt-get install g\+\+"
-                r" libtoy-dev\)\n  toy.cc:1: fatal error: toy.h"
-            ),
-        ),
-        (
-            "#!/bin/sh\necho '/usr/bin/ld: cannot find -ltoy' >&2\nexit 1\n",
-            "libtoy-dev(.|\n)*cannot find -ltoy",
-        ),
-        (
-            "#!/nowhere\n",
-            r"toy.cc: cannot be built: it needs a C\+\+ compiler and libtoy-dev",
-        ),
+        (failing("toy.cc:1: fatal error: toy.h"), r"g\+\+ libtoy-dev\)\n  toy.cc:1: .*: toy.h"),
+        (failing("/usr/bin/ld: cannot find -ltoy"), "libtoy-dev(.|\n)*cannot find -ltoy"),
+        ("#!/nowhere\n", r"toy.cc: cannot be built: it needs a C\+\+ compiler and libtoy-dev"),
     ],
 )
 def test_what_is_missing_is_named_with_its_package(toy, text, message):
@@ -138,17 +131,13 @@ def test_what_is_missing_is_named_with_its_package(toy, text, message):
 
 def test_an_unknown_source_and_one_that_names_no_libraries_are_refused(toy):
     root, _ = toy
-    with pytest.raises(
-        SimulatorUnavailable,
-        match=r"toys.cc: expected the source of a simulator, found none; known: toy$",
-    ):
-        simulators.build("toys", root / "toys", root=root)
-    (root / "simulators" / "toy.cc").write_text("int main() { return 0; }\n")
-    with pytest.raises(
-        SimulatorUnavailable,
-        match=r"expected a comment `// libraries: \.\.\.`, found none: add one",
-    ):
-        simulators.build("toy", root / "toy", root=root)
+    (root / "simulators" / "bare.cc").write_text("int main() { return 0; }\n")
+    for name, message in [
+        ("toys", "toys.cc: expected the source of a simulator, found none; known: bare, toy$"),
+        ("bare", r"expected a comment `// libraries: \.\.\.`, found none: add one"),
+    ]:
+        with pytest.raises(SimulatorUnavailable, match=message):
+            simulators.build(name, root / name, root=root)
 
 
 def test_the_command_reports_and_fails(toy, monkeypatch, capsys):
@@ -176,10 +165,8 @@ def test_a_real_compiler_makes_a_program(toy, monkeypatch):
 
 def test_a_simulator_that_cannot_say_its_version_is_refused(tmp_path):
     for path in (tmp_path / "none", executable(tmp_path / "broken", "#!/bin/sh\nexit 1\n")):
-        with pytest.raises(
-            SimulatorUnavailable,
-            match=rf"{path.name}: expected a simulator that says its version, got",
-        ):
+        message = f"{path.name}: expected a simulator that says its version, got"
+        with pytest.raises(SimulatorUnavailable, match=message):
             simulators.version_sha256(path)
 
 
@@ -195,11 +182,8 @@ def test_only_the_entry_that_names_a_simulator_has_its_source_in_its_digest(tmp_
     closed = {**ENTRY, "backend": "closed-form"}
     assert set(resolve.problem_identity(closed)) == {"problem", "libraries"}
     before = resolve.problem_identity(NS3)
-    assert before == {
-        "problem": NS3,
-        "libraries": {},
-        "simulator": resolve.source_sha256("ns3_wlan"),
-    }
+    source = resolve.source_sha256("ns3_wlan")
+    assert before == {"problem": NS3, "libraries": {}, "simulator": source}
     digest = cell().digest
     (tmp_path / "simulators").mkdir()
     (tmp_path / "simulators" / "ns3_wlan.cc").write_text(
@@ -214,22 +198,18 @@ def test_mistakes_are_named():
     with pytest.raises(PlanError, match="unknown simulator 'ns4'; known: ns3_wlan"):
         resolve.problem_identity({**NS3, "simulator": "ns4"})
     known = {"noise": Parameter(required=True, annotation="float")}
-    with pytest.raises(
-        PlanError, match=r"p: additive\.hartmann runs no simulator: leave out `simulator: ns3_wlan`"
-    ):
-        resolve.check(
-            {"is": "additive.hartmann", "noise": 0, "simulator": "ns3_wlan"}, known, set(), "p"
-        )
+    entry = {"is": "additive.hartmann", "noise": 0, "simulator": "ns3_wlan"}
+    message = r"p: additive\.hartmann runs no simulator: leave out `simulator: ns3_wlan`"
+    with pytest.raises(PlanError, match=message):
+        resolve.check(entry, known, set(), "p")
 
 
 def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):
     monkeypatch.setattr(
         instance.problems, "load", lambda name: lambda draw, **parameters: parameters
     )
-    with pytest.raises(
-        SimulatorUnavailable,
-        match=r"expected a simulator, found none: run `python -m workflow.simulators ns3_wlan`",
-    ):
+    message = "expected a simulator, found none: run `python -m workflow.simulators ns3_wlan`"
+    with pytest.raises(SimulatorUnavailable, match=message):
         instance.build_problem(cell(), 0, tmp_path)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
     told = instance.build_problem(cell(), 0, tmp_path)
@@ -238,10 +218,8 @@ def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):
 
 def test_the_report_knows_the_version_that_a_record_was_made_with(tmp_path):
     made = cell()
-    store = Store(
-        Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), {("wlan", "uniform"): made}, {}),
-        tmp_path,
-    )
+    cells = {("wlan", "uniform"): made}
+    store = Store(Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), cells, {}), tmp_path)
     with pytest.raises(SimulatorUnavailable, match="expected a simulator, found none"):
         store.data_sha256(made)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
@@ -261,21 +239,14 @@ def test_only_runs_that_need_it_wait_for_it(tmp_path, monkeypatch):
     shutil.copytree(
         ROOT / "simulators", copy / "simulators", ignore=shutil.ignore_patterns("build")
     )
-    monkeypatch.setenv(
-        "CXX",
-        str(
-            executable(
-                tmp_path / "none", "#!/bin/sh\necho 'fatal error: ns3/core-module.h' >&2\nexit 1\n"
-            )
-        ),
-    )
+    none = executable(tmp_path / "none", failing("fatal error: ns3/core-module.h"))
+    monkeypatch.setenv("CXX", str(none))
     closed = checkout.snakemake(copy, "figures/smoke/mini/capacity.csv")
     assert closed.returncode == 0, closed.stderr
     assert not (copy / "simulators" / "build").exists()
     failed = checkout.snakemake(copy, "figures/smoke/mini/ns3.csv")
-    assert (
-        failed.returncode != 0 and "apt-get install g++ libns3-dev" in failed.stderr + failed.stdout
-    )
+    assert failed.returncode != 0
+    assert "apt-get install g++ libns3-dev" in failed.stderr + failed.stdout
     monkeypatch.setenv("CXX", str(executable(tmp_path / "compiler", COMPILER)))
     made = checkout.snakemake(copy, "figures/smoke/mini/ns3.csv")
     assert made.returncode == 0, made.stderr

@@ -27,10 +27,8 @@ def toy(tmp_path):
     [
         ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
         ("simple_regret", [0.5, 0.5, 0, 0, 0, 0]),
-        (
-            "mean_regret",
-            [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25],
-        ),  # batch 0 is the initial design
+        # batch 0 is the initial design
+        ("mean_regret", [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25]),
         ("final_regret", [0]),
         ("recommendation_regret", [0]),
         ("mean_objective", [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6]),
@@ -56,10 +54,8 @@ AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        (
-            "seconds",
-            [2.5, 3.5, 9.5, 9.5, 9.5, 11.5],
-        ),  # the construction, which includes learning from the data, then the rows
+        # the construction, which includes learning from the data, then the rows
+        ("seconds", [2.5, 3.5, 9.5, 9.5, 9.5, 11.5]),
         ("given_seconds", [2.0]),
         ("experiment_seconds", [3, 3, 4, 9, 9, 13]),
         ("total_seconds", [5.5, 6.5, 13.5, 18.5, 18.5, 24.5]),
@@ -76,25 +72,20 @@ def test_metric_of_a_run_after_existing_data_by_hand(toy, name, expected):
         assert_allclose(toy.store().values(cell, name), [expected, expected])
 
 
-def test_complete_batches_after_existing_data_leave_out_the_last(toy):
-    cell = toy.add("A", lambda seed: AFTER_DATA)
-    assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [2, 1, 2])
-
-
 def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
     """The seconds of an evaluation are no matter: those of all workers run at once."""
     finished = np.array([1.0, 1.5, 1.5, 2.5, 4.0, 4.25])
     events = {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": finished}
     cell = toy.add("A", lambda seed: events)
     assert_allclose(toy.store().values(cell, "experiment_seconds"), [finished, finished])
-    assert_allclose(
-        toy.store().values(cell, "total_seconds")[0], np.add(finished, [0, 1, 7, 7, 7, 9])
-    )
+    total = np.add(finished, [0, 1, 7, 7, 7, 9])
+    assert_allclose(toy.store().values(cell, "total_seconds")[0], total)
 
 
 def test_complete_batches_leave_out_the_design_and_the_last(toy):
-    cell = toy.add("A", lambda seed: RUN)
-    assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), [1, 3])
+    for name, run, expected in [("A", RUN, [1, 3]), ("B", AFTER_DATA, [2, 1, 2])]:
+        cell = toy.add(name, lambda seed, run=run: run)
+        assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), expected)
 
 
 def test_unknown_metric_names_the_known():
@@ -132,10 +123,8 @@ def constrained(root, *runs):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        (
-            "best_feasible",
-            [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5],
-        ),  # a constraint of exactly 0 is kept
+        # a constraint of exactly 0 is kept
+        ("best_feasible", [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5]),
         ("best_feasible_iterate", [np.inf, np.inf, 4, 4, 4, 3.5, 3.5, 1.5]),
         ("best_feasible_by_iteration", [3, 2, 1.5]),
         ("infeasible", [1, 1, 0, 0, 0, 0, 0, 0]),
@@ -174,9 +163,8 @@ def test_a_run_without_constraints_is_feasible_everywhere(toy):
     assert_allclose(store.values(cell, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
     assert np.isnan(store.values(cell, "search_for_feasible")).all()  # its design is feasible
     assert_allclose(store.values(cell, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
-    assert np.isinf(
-        store.values(cell, "best_feasible_iterate")
-    ).all()  # nothing is reported to be an iterate
+    # nothing is reported to be an iterate
+    assert np.isinf(store.values(cell, "best_feasible_iterate")).all()
 
 
 def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
@@ -189,16 +177,12 @@ def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path)
         "batch": np.array([0, 1, 1, 2, 2, 3, 4, 5, 5]),
         "report.iteration": np.array([NAN, 1, 1, 2, 2, 3, 4, 5, 5]),
     }
-    two = {
-        **values,
-        "batch": np.repeat([0, 1], [1, 8]),
-        "report.iteration": np.repeat([NAN, 1], [1, 8]),
-    }
+    long = {"batch": np.repeat([0, 1], [1, 8]), "report.iteration": np.repeat([NAN, 1], [1, 8])}
+    two = {**values, **long}
     toy, cell = constrained(tmp_path / "two", one, two)
     assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7], [1]])
-    toy, cell = constrained(
-        tmp_path / "one", one, {**one, "report.iteration": np.array([1, 1, 1, 2, 2, 2, 3, 3, 3.0])}
-    )
+    three = {**one, "report.iteration": np.repeat([1.0, 2, 3], 3)}
+    toy, cell = constrained(tmp_path / "one", one, three)
     assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7, 5, 4], [7, 4, 1]])
 
 
@@ -223,13 +207,8 @@ def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, fe
 
 def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
     toy = Toy(tmp_path, budget=3, seeds=1)
-    cell = toy.add(
-        "A",
-        lambda seed: {
-            "true": np.zeros(3),
-            "query": np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]]),
-        },
-    )
+    queries = np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])
+    cell = toy.add("A", lambda seed: {"true": np.zeros(3), "query": queries})
     assert_allclose(toy.store().values(cell, "centre_distance"), [[0, 0.5, 0.125]])
 
 
@@ -250,9 +229,8 @@ def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, e
     """Feasible after the `first` evaluations, at 10 less the drops so far, each at an evaluation
     that counts from 1.
     """
-    level = 10 - np.array(
-        [sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)]
-    )
+    fallen = [sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)]
+    level = 10 - np.array(fallen)
     g = np.where(np.arange(10) < first, 1.0, -1.0)[:, None]
     toy, cell = constrained(tmp_path, {"true": -level, "true_g": g, "batch": np.arange(10)})
     assert_allclose(toy.store().values(cell, "late_descent"), [[expected]])

@@ -94,22 +94,17 @@ def toy(tmp_path):
 
 
 def change(made, cell, seed, more):
-    found = record.read(made.root / cell.record(seed))
-    record.write(
-        made.root / cell.record(seed),
-        {**found.header, **more, "cpu_seconds": 1.0, "peak_mib": 1},
-        found.columns,
-    )
+    path = made.root / cell.record(seed)
+    found = record.read(path)
+    more = {**more, "cpu_seconds": 1.0, "peak_mib": 1}
+    record.write(path, {**found.header, **more}, found.columns)
 
 
-def test_verdicts_say_so(toy):
+def test_verdicts_say_so_and_say_no_word_where_nothing_is_mixed(toy):
     ledger.write(toy.store(), toy.root)
     assert f"\n\n{START}: openblas of numpy" in (toy.root / "verdicts.md").read_text()
     (said,) = json.loads((toy.root / "verdicts.json").read_text())["mixed"]
     assert "SkylakeX (5 records), Haswell (1 record)" in said
-
-
-def test_where_nothing_is_mixed_nobody_says_a_word(toy):
     change(toy, toy.cells["p", "B"], 2, header(FAST, numpy="2.4"))
     ledger.write(toy.store(), toy.root)
     assert "mixed" not in (toy.root / "verdicts.md").read_text()

@@ -10,17 +10,7 @@ from workflow.measure import statistics
 NAN = np.nan
 
 
-def test_interval_covers_the_mean():
-    rng = np.random.default_rng(0)
-    for n in (3, 10):
-        low, high = statistics.interval(rng.standard_normal((n, 4000)))
-        assert abs(np.mean((low < 0) & (high > 0)) - 0.95) < 0.012
-
-
-def test_a_wald_band_of_five_covers_less_than_it_says():
-    low, high = statistics.wald(np.random.default_rng(0).standard_normal((5, 4000)))
-    # P(|t| < 1.96) with 4 degrees of freedom
-    assert abs(np.mean((low < 0) & (high > 0)) - 0.8784) < 0.015
+def test_a_wald_band_by_hand():
     low, high = statistics.wald([[1.0], [2.0], [3.0]])
     assert_allclose([low[0], high[0]], [2 - 1.96 / np.sqrt(3), 2 + 1.96 / np.sqrt(3)])
 
@@ -63,9 +53,8 @@ def test_p_against_is_that_of_the_mirrored_values():
     for test in (statistics.below_zero, statistics.ranked_below_zero):
         here, there = test(values), test(-values)
         assert (here.p, here.p_flip) == (there.p_against, there.p_flip_against)
-    assert statistics.below_zero(values).p + statistics.below_zero(values).p_against == (
-        pytest.approx(1)
-    )
+    found = statistics.below_zero(values)
+    assert found.p + found.p_against == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -175,10 +164,8 @@ def test_signed_ranks_agree_with_scipy_and_know_infinity_as_the_largest(n):
         ([np.inf, np.inf, np.inf, 1, -np.inf], (1, np.inf, np.inf)),
         ([np.inf] * 3, (np.inf,) * 3),
         ([4.0], (4, 4, 4)),
-        (
-            [1, 2, np.inf, np.inf],
-            (1, 2, np.inf),
-        ),  # one of the values, never between a number and infinity
+        # one of the values, never between a number and infinity
+        ([1, 2, np.inf, np.inf], (1, 2, np.inf)),
         ([1, NAN, np.inf], (NAN,) * 3),
     ],
 )

@@ -19,14 +19,6 @@ def path(tmp_path):
     return place
 
 
-@pytest.fixture(params=[0o022, 0o002, 0o077])
-def umask(request):
-    """What the user has asked for; it is put back."""
-    before = os.umask(request.param)
-    yield request.param
-    os.umask(before)
-
-
 def names(folder):
     return sorted(found.name for found in folder.iterdir())
 
@@ -82,7 +74,9 @@ def test_a_disk_that_is_full_at_the_very_end_leaves_nothing_behind(path, monkeyp
     assert names(path.parent) == [path.name]
 
 
-def test_parts_of_an_hour_ago_are_removed_and_recent_ones_are_not(path):
+def test_parts_of_an_hour_ago_are_removed_and_recent_ones_are_not(path, monkeypatch):
+    """Whatever the clock of this machine says: files of a network have times of their own."""
+    monkeypatch.setattr("time.time", lambda: 0.0)
     left(path, ".0.parquet.killed.part", ago=module.ABANDONED + 60)
     left(path, ".0.parquet.busy.part", ago=module.ABANDONED - 60)
     left(path, ".1.parquet.killed.part", ago=module.ABANDONED + 60)
@@ -92,16 +86,6 @@ def test_parts_of_an_hour_ago_are_removed_and_recent_ones_are_not(path):
         )
         temporary.write_text("new")
     assert path.read_text() == "new"
-
-
-def test_the_clock_of_this_machine_does_not_matter(path, monkeypatch):
-    """Files of a network have times of their own."""
-    monkeypatch.setattr("time.time", lambda: 0.0)
-    left(path, ".0.parquet.killed.part", ago=module.ABANDONED + 60)
-    left(path, ".0.parquet.busy.part", ago=60)
-    with atomic(path):
-        pass
-    assert names(path.parent) == [".0.parquet.busy.part", path.name]
 
 
 def test_two_writers_of_one_file_do_not_disturb_each_other(path):

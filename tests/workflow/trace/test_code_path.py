@@ -1,14 +1,11 @@
 """The code path of the CPU is the one that the libraries of this process have chosen."""
 
-import json
-import os
 import platform
-import subprocess
-import sys
 
 import pytest
 from threadpoolctl import threadpool_limits
 
+from tests.workflow.trace.processes import printed
 from workflow.trace import code_path, one_path, record
 
 PRINT = "; ".join(
@@ -28,16 +25,7 @@ NUMPY = {"baseline": ["X86_V2"], "found": ["X86_V3"]}
 
 def elsewhere(*lines, **environment):
     """What a process of its own, with the kernels of this processor, says after lines of code."""
-    kept = {name: value for name, value in os.environ.items() if name not in one_path.NAMES}
-    done = subprocess.run(
-        [sys.executable, "-c", "; ".join([*lines, PRINT])],
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-        encoding="utf-8",
-    )
-    return json.loads(done.stdout)
+    return printed(*lines, PRINT, environment=environment)
 
 
 def test_every_library_is_named_that_is_loaded_and_no_other():

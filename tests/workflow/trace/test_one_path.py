@@ -1,6 +1,5 @@
 """Every run has the kernels of one code path, whatever its user has set."""
 
-import json
 import os
 import platform
 import subprocess
@@ -8,6 +7,7 @@ import sys
 
 import pytest
 
+from tests.workflow.trace.processes import printed
 from workflow.trace import one_path
 
 PRINT = (
@@ -33,16 +33,7 @@ on_x86 = pytest.mark.skipif(
 
 def elsewhere(*lines, **environment):
     """What a process of its own says after some lines of code."""
-    kept = {name: value for name, value in os.environ.items() if name not in one_path.NAMES}
-    done = subprocess.run(
-        [sys.executable, "-W", "error::ImportWarning", "-c", "; ".join([*lines, PRINT])],
-        env={**kept, **environment},
-        capture_output=True,
-        text=True,
-        check=True,
-        encoding="utf-8",
-    )
-    return json.loads(done.stdout)
+    return printed(*lines, PRINT, environment=environment)
 
 
 @on_x86
