@@ -89,22 +89,13 @@ def test_the_legends_give_powers_in_milliwatts_and_what_else_is_drawn():
     first, second = (child for child in ax.get_children() if type(child).__name__ == "Legend")
     others, halos = sorted((first, second), key=lambda found: found.get_title().get_text())
     assert halos.get_title().get_text() == "power of a node"
-    assert [text.get_text() for text in halos.get_texts()] == [
-        "1.26 mW",
-        "10 mW",
-        "100 mW",
-        "316 mW",
+    assert [[text.get_text() for text in found.get_texts()] for found in (halos, others)] == [
+        ["1.26 mW", "10 mW", "100 mW", "316 mW"],
+        ["node", "user", "association", "in range of each other"],
     ]
     sizes = [handle.get_markersize() for handle in halos.legend_handles]
-    assert_allclose(
-        np.square(sizes), network.HALO**2 * np.array([10**0.1, 10, 100, 10**2.5]) / 10**2.5
-    )
-    assert [text.get_text() for text in others.get_texts()] == [
-        "node",
-        "user",
-        "association",
-        "in range of each other",
-    ]
+    powers = np.array([10**0.1, 10, 100, 10**2.5])
+    assert_allclose(np.square(sizes), network.HALO**2 * powers / 10**2.5)
 
 
 def test_another_value_than_the_recorded_one_is_confessed():
@@ -113,11 +104,8 @@ def test_another_value_than_the_recorded_one_is_confessed():
     facts = network.powers(best_of(query, value=-7.0), LINEAR).facts
     assert facts[-1] == f"NOT THE RECORDED VALUE: computed here, it is {computed}, recorded is -7"
     facts = network.powers(best_of(query, value=-7.0), {**LINEAR, "backend": "csma"}).facts
-    assert (
-        facts[-1]
-        == "the value is that of one simulated second of CSMA/CA; if all nodes send at once, it is"
-        f" {computed}"
-    )
+    said = "the value is that of one simulated second of CSMA/CA; if all nodes send at once, it is"
+    assert facts[-1] == f"{said} {computed}"
 
 
 @PARAMETERS

@@ -63,6 +63,15 @@ def shown(monkeypatch, module, name):
     return kept
 
 
+def alike(root, true, true_g=None, **line):
+    """Trusses of which all four runs are the same."""
+    runs = Trusses(root, **line)
+    for curve in ("A", "B"):
+        for seed in (0, 1):
+            runs.add(curve, seed, true, true_g)
+    return runs
+
+
 def words(figure):
     return " ".join(text.get_text().replace("\n", " ") for text in figure.texts)
 
@@ -81,10 +90,7 @@ def test_the_best_feasible_evaluation_of_all_curves_and_seeds_is_found(runs):
 
 
 def test_without_a_feasible_one_it_is_the_least_violation_and_then_the_value(tmp_path):
-    runs = Trusses(tmp_path)
-    for curve in ("A", "B"):
-        for seed in (0, 1):
-            runs.add(curve, seed, [-1, -2, -3], [[3, -9], [2, 1], [5, 5]])
+    runs = alike(tmp_path, [-1, -2, -3], [[3, -9], [2, 1], [5, 5]])
     runs.add("B", 0, [-1, -2, -2], [[2, 0.5], [0.5, 1.5], [1.5, 0.5]])
     best = runs.best()
     assert (best.curve, best.seed, best.evaluation) == ("B", 0, 2)
@@ -92,11 +98,7 @@ def test_without_a_feasible_one_it_is_the_least_violation_and_then_the_value(tmp
 
 
 def test_the_first_of_equals_is_taken_and_a_problem_may_have_no_constraints(tmp_path):
-    runs = Trusses(tmp_path, display=SPEED)
-    for curve in ("B", "A"):
-        for seed in (1, 0):
-            runs.add(curve, seed, [1, 2, 2])
-    best = runs.best()
+    best = alike(tmp_path, [1, 2, 2], display=SPEED).best()
     assert (best.curve, best.seed, best.evaluation) == ("A", 0, 2)
     assert (best.violation, best.g.size) == (0, 0)
     assert best.quantity == "2 m/s"
@@ -154,10 +156,7 @@ def test_records_of_other_code_are_told_below_a_picture(runs, tmp_path, monkeypa
 
 
 def test_an_infeasible_picture_says_so_in_red(tmp_path, monkeypatch):
-    runs = Trusses(tmp_path, title="The lightest truss")
-    for curve in ("A", "B"):
-        for seed in (0, 1):
-            runs.add(curve, seed, [-1, -2, -3], [[0.25, 0.5]] * 3)
+    runs = alike(tmp_path, [-1, -2, -3], [[0.25, 0.5]] * 3, title="The lightest truss")
     kept = shown(monkeypatch, frames, "truss")
     runs.draw(tmp_path)
     title = kept[0].still._suptitle
@@ -334,12 +333,8 @@ def test_a_simulated_gait_becomes_a_still_and_an_animation(short, tmp_path):
     first = runs.drawn(tmp_path)
     assert [path.name for path in first] == ["best.png", "best.gif"]
     with Image.open(first[1]) as moving:
-        assert (moving.n_frames, moving.size, moving.info["duration"], moving.info["loop"]) == (
-            30,
-            (480, 220),
-            50,
-            0,
-        )
+        assert (moving.n_frames, moving.size) == (30, (480, 220))
+        assert (moving.info["duration"], moving.info["loop"]) == (50, 0)
         assert moving.convert("RGB").getpixel((2, 2)) == (255, 255, 255)
     assert first[1].stat().st_size < 400_000
 
@@ -374,11 +369,8 @@ def test_a_reading_that_found_more_is_what_is_shown(runs, tmp_path):
         for seed in made.seeds:
             light = -2.0 if algorithm == "A" else -1.0
             runs.add(made.curve, seed, [-9, light - seed, -9], [[-0.5, 0.0]] * 3)
-    assert [cell.curve for cell in selection.picture_cells(runs.paper, "best")] == [
-        "A",
-        "B",
-        "A@code",
-    ]
+    curves = [cell.curve for cell in selection.picture_cells(runs.paper, "best")]
+    assert curves == ["A", "B", "A@code"]
     best = runs.best()
     assert (best.curve, best.seed, best.value) == ("A@code", 0, 2.0)
     runs.line["curves"] = ["A", "B", "C@code"]

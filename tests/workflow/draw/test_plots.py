@@ -57,38 +57,39 @@ def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
     assert hashes(first) == hashes(second)
 
 
+def ratio_of_a(toy):
+    """What the figure draws of A: a row a seed."""
+    return toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])
+
+
 def test_csv_holds_what_is_drawn(toy, tmp_path):
     drawn = pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[1])
     last = drawn[(drawn["curve"] == "A") & (drawn["x"] == 60)].iloc[0]
-    ratio = toy.store().relative(
-        toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"]
-    )[:, -1]
-    assert last["centre"] == pytest.approx(ratio.mean())
+    assert last["centre"] == pytest.approx(ratio_of_a(toy)[:, -1].mean())
     assert last["low"] < last["centre"] < last["high"]
     assert (last["seeds"], last["data"], last["kind"]) == (3, "real", "measured")
 
 
-def test_a_substitute_is_in_print_csv_and_panel(tmp_path):
-    toy = Toy(tmp_path, scale="short", data="substitute: a synthetic table", seeds=2)
+@pytest.mark.parametrize(
+    ("scale", "data", "said", "is_across"),
+    [
+        ("short", "substitute: a table", "SUBSTITUTE: a table", True),
+        ("paper", "unverified: b of sha256 ab", "UNVERIFIED DATA: b of sha256 ab", False),
+    ],
+)
+def test_data_that_are_not_the_papers_are_in_print_csv_and_panel(
+    tmp_path, scale, data, said, is_across
+):
+    toy = Toy(tmp_path, scale=scale, data=data, seeds=2)
     for name in ("A", "B", "uniform"):
         toy.add(name, noisy(0.5))
     toy.entry["figures"] = [FIGURE]
     text, found = words(toy)
-    assert "SUBSTITUTE: a synthetic table" in text
-    assert "real data" not in text
+    assert said in text and "real data" not in text
     figure = plots._figure(found, text)
-    assert "SUBSTITUTE DATA" in [item.get_text() for item in figure.axes[0].texts]
-    assert set(panels.drawn(found)["data"]) == {"substitute: a synthetic table"}
-
-
-def test_data_that_no_checksum_confirms_are_in_the_small_print(tmp_path):
-    toy = Toy(tmp_path, data="unverified: full.tfrecord of sha256 ab", seeds=2)
-    for name in ("A", "B", "uniform"):
-        toy.add(name, noisy(0.5))
-    toy.entry["figures"] = [FIGURE]
-    text, found = words(toy)
-    assert "UNVERIFIED DATA: full.tfrecord of sha256 ab" in text and "real data" not in text
-    assert set(panels.drawn(found)["data"]) == {"unverified: full.tfrecord of sha256 ab"}
+    shown = [item.get_text() for item in figure.axes[0].texts]
+    assert ("SUBSTITUTE DATA" in shown) is is_across
+    assert set(panels.drawn(found)["data"]) == {data}
 
 
 def test_extrapolations_are_labelled_and_lighter(toy):
@@ -135,9 +136,7 @@ def test_a_published_curve_is_drawn_dashed_in_the_colour_of_its_method(toy, monk
 def test_what_was_not_published_is_not_drawn(toy, monkeypatch):
     found = publishing(toy, monkeypatch, ["f,B,,900"])[0]
     assert (found.marks, found.published) == ([], [])
-    publish(
-        toy, monkeypatch, {"e": [{"panel": "f", "problem": "p", "metric": "seconds"}]}, ["f,A,,9"]
-    )
+    publishing(toy, monkeypatch, ["f,A,,9"])
     panel = {"id": "f", "problem": "p", "metric": "seconds", "curves": ["A"]}
     assert list(selection.published_series(toy.paper, panel)) == ["A"]
     twice = {**panel, "curves": ["A", "A@code"]}  # one number is drawn once
@@ -213,39 +212,21 @@ def test_dots_show_every_seed_under_every_planned_reading(toy, tmp_path):
     assert len(pd.read_csv(plots.draw(toy.paper, toy.store(), "f", tmp_path)[1])) == 9
 
 
-def test_an_unknown_figure_names_the_known(toy):
-    with pytest.raises(PlanError, match="unknown figure 'g'; known: f"):
-        selection.figure_runs(toy.paper, "g")
-
-
-def test_a_partial_figure_says_what_is_missing(toy):
-    toy.drop(toy.cells["p", "B"], range(3))
-    found = panels.panels_of(toy.paper, toy.store(partial=True), "f")
-    assert "not run: B" in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
-
-
 def test_a_band_may_be_one_standard_error(toy):
     toy.entry["figures"] = [{**FIGURE, "band": "se"}]
     text, (panel,) = words(toy)
     assert "mean and one standard error" in text
-    line = panel.lines[0]
-    ratio = toy.store().relative(
-        toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"]
-    )
+    line, ratio = panel.lines[0], ratio_of_a(toy)
     assert line.centre == pytest.approx(ratio.mean(axis=0))
     assert (line.centre - line.low) == pytest.approx(stats.sem(ratio, axis=0))
     assert (line.high - line.centre) == pytest.approx(stats.sem(ratio, axis=0))
-
-
-def test_a_single_seed_has_no_standard_error(tmp_path):
-    toy = Toy(tmp_path, seeds=1)
-    toy.add("A", noisy(0.9))
+    toy.add("A", noisy(0.9), seeds=1)  # which has no error
     shown = {"problem": "p", "curves": ["A"], "metric": "simple_regret", "band": "se"}
     (line,) = of_figure(toy, shown)[0].lines
     assert np.isfinite(line.centre).all() and np.isnan(line.low).all() and np.isnan(line.high).all()
 
 
-@pytest.mark.parametrize("band", ["se", "ci95", "ci95-log", "iqr", "none"])
+@pytest.mark.parametrize("band", ["ci95", "ci95-log", "iqr", "none"])
 def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
     """A reaches the optimum after 30 evaluations, in some seeds earlier; B is there from the
     beginning.
@@ -313,16 +294,12 @@ def test_tables_are_stable_and_count_what_happened(toy, tmp_path):
     toy.study("s", lambda seed: {"q": [1, 2, 2], "low": [1, 2, 4]})
     table = tabulate.build(toy.paper, toy.store(), "d")
     row = table.set_index("algorithm").loc["C"]
-    assert (row["share stuck"], row["largest batch"], row["mean batch"], row["by seeds"]) == (
-        pytest.approx(1 / 3),
-        30,
-        19.5,
-        3,
-    )
+    assert row["share stuck"] == pytest.approx(1 / 3)
+    assert (row["largest batch"], row["mean batch"], row["by seeds"]) == (30, 19.5, 3)
     assert row["seconds per 1000 evaluations"] == pytest.approx(1)
-    assert tabulate.as_markdown(toy.paper, "d", table) == tabulate.as_markdown(
-        toy.paper, "d", tabulate.build(toy.paper, toy.store(), "d")
-    )
+    again = tabulate.build(toy.paper, toy.store(), "d")
+    one, other = (tabulate.as_markdown(toy.paper, "d", each) for each in (table, again))
+    assert one == other
     assert tabulate.build(toy.paper, toy.store(), "s")["low"].tolist() == [1, 3]
 
 
@@ -417,6 +394,11 @@ def axes_of(found):
     return figure.axes[0]
 
 
+def of_two_points(ax):
+    """The lines that are levels, or bars at the end of curves."""
+    return [line for line in ax.lines if len(line.get_xdata()) == 2]
+
+
 def filled(ax):
     """The corners of every filled band."""
     return [
@@ -452,7 +434,7 @@ def _plain(text):
     return text.get_text().replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_a_curve_of_seeds_that_are_all_feasible_has_no_open_band(tmp_path):
+def test_a_curve_of_seeds_that_are_all_feasible_or_none_has_no_open_band(tmp_path):
     toy = Toy(tmp_path, budget=10)
     feasible_after(toy, "A", [1] * 5)
     found = progress(toy)
@@ -460,10 +442,6 @@ def test_a_curve_of_seeds_that_are_all_feasible_has_no_open_band(tmp_path):
     ax = axes_of(found)
     assert len(filled(ax)) == 1
     assert not [text for text in ax.texts if "feasible" in text.get_text()]
-
-
-def test_a_panel_in_which_nobody_finds_anything_can_be_drawn(tmp_path):
-    toy = Toy(tmp_path, budget=10)
     feasible_after(toy, "A", [INF] * 5)
     found = progress(toy)
     assert np.isnan(found[0].lines[0].centre).all()
@@ -476,12 +454,12 @@ def test_a_panel_in_which_nobody_finds_anything_can_be_drawn(tmp_path):
     assert (drawn["low"] == INF).all()
 
 
-@pytest.mark.parametrize("level", [-40.0, 2.0, 60.0])
-def test_a_line_stays_in_sight_beside_an_open_band(tmp_path, level):
+def test_a_line_stays_in_sight_beside_an_open_band(tmp_path):
     toy = Toy(tmp_path, budget=10)
     feasible_after(toy, "A", [1, 3, 5, 7, INF])
-    low, high = axes_of(progress(toy, lines={"best known": level})).get_ylim()
-    assert low <= level <= high
+    for level in (-40.0, 2.0, 60.0):
+        low, high = axes_of(progress(toy, lines={"best known": level})).get_ylim()
+        assert low <= level <= high
 
 
 def test_all_curves_end_with_the_shortest_where_a_panel_says_so(tmp_path):
@@ -516,8 +494,7 @@ def test_a_line_may_be_the_median_of_a_study_and_is_left_out_where_that_was_not_
     assert panel.options["lines"] == {"best known": 4.0, "optimum": 2.5}
     ax = axes_of([panel])
     assert {"best known", "optimum"} <= {text.get_text() for text in ax.texts}
-    levels = [float(line.get_ydata()[0]) for line in ax.lines if len(line.get_xdata()) == 2]
-    assert levels == [4.0, 2.5]
+    assert [float(line.get_ydata()[0]) for line in of_two_points(ax)] == [4.0, 2.5]
     runs = {run.name for run in selection.figure_runs(toy.paper, "f")}
     assert runs == {"toy/studies/s", "toy/p/A"}
     (toy.root / study.record(0)).unlink()
@@ -555,17 +532,6 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy):
         assert ("optimum" in texts) is ("t" in run.split())  # an empty panel has no numbers
         assert ("not run: t" in texts) is ("t" not in run.split())
         assert (found[0].xlabel, found[0].ylabel) == ("t", "best")
-
-
-def test_small_print_names_the_curves_that_a_scale_leaves_to_others(tmp_path):
-    toy = Toy(tmp_path, scale="short")
-    toy.add("A", noisy(0.5))
-    toy.elsewhere.add(("p", "B"))
-    panel = {"problem": "p", "metric": "simple_regret", "curves": ["A", "B"]}
-    found = of_figure(toy, panel, partial=True, title="A and B")
-    assert [panel.elsewhere for panel in found] == [["B"]]
-    note = plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
-    assert "not at scale short: B" in note
 
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
@@ -611,9 +577,9 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
     assert "| B | qbar | 3 | 0.25 |" in tabulate.as_markdown(here.paper, "t", table)
 
 
-def tabulated(toy, monkeypatch, **options):
+def tabulated(toy, monkeypatch, published=None, **options):
     """The rows of a table of a parameter of A and B on p and q."""
-    monkeypatch.setattr(tabulate, "load", lambda *which: toy.paper)
+    monkeypatch.setattr(tabulate, "load", lambda *which: (published or toy).paper)
     line = {"id": "t", "kind": "parameters", "parameter": "qbar"}
     toy.entry["tables"] = [{**line, "algorithms": ["A", "B"], "problems": ["p", "q"]}]
     return tabulate.build(toy.paper, toy.store(**options), "t").to_dict("records")
@@ -639,15 +605,9 @@ def test_a_table_of_parameters_counts_planned_repetitions_and_those_there(tmp_pa
     assert [row["evaluations"] for row in rows] == ["60", "60"]
     # a report that admits no missing record does not know how many there are
     assert tabulated(toy, monkeypatch)[0]["repetitions"] == "3 planned (p); 2 of 2 planned (q)"
-
-
-def test_another_scale_knows_the_planned_repetitions_alone(tmp_path, monkeypatch):
-    published, here = two_by_two(tmp_path), two_by_two(tmp_path, scale="short")
-    monkeypatch.setattr(tabulate, "load", lambda *which: published.paper)
-    line = {"id": "t", "kind": "parameters", "parameter": "qbar", "algorithms": ["A"]}
-    here.entry["tables"] = [{**line, "problems": ["p"]}]
-    (row,) = tabulate.build(here.paper, here.store(), "t").to_dict("records")
-    assert row["repetitions"] == "3 planned"
+    # and another scale knows the planned ones alone
+    short = tabulated(two_by_two(tmp_path, scale="short"), monkeypatch, published=toy)
+    assert short[0]["repetitions"] == "3 planned (p); 2 planned (q)"
 
 
 def test_the_bands_of_a_table_are_those_of_the_figures_of_the_same_runs(tmp_path, monkeypatch):
@@ -666,15 +626,16 @@ def test_the_bands_of_a_table_are_those_of_the_figures_of_the_same_runs(tmp_path
     ]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [({"A": ["qbarr"]}, "qbarr"), ({"D": ["qbar"]}, "no run makes the curve 'D' on 'p'")],
-)
-def test_a_setting_that_nobody_has_is_a_mistake(toy, monkeypatch, settings, message):
+def test_a_setting_that_nobody_has_is_a_mistake(toy, monkeypatch):
     monkeypatch.setattr(tabulate, "load", lambda *which: toy.paper)
-    toy.entry["tables"] = [{"id": "t", "kind": "settings", "problems": ["p"], "settings": settings}]
-    with pytest.raises(PlanError, match=message):
-        tabulate.build(toy.paper, toy.store(), "t")
+    line = {"id": "t", "kind": "settings", "problems": ["p"]}
+    for settings, message in (
+        ({"A": ["qbarr"]}, "qbarr"),
+        ({"D": ["qbar"]}, "no run makes the curve 'D' on 'p'"),
+    ):
+        toy.entry["tables"] = [{**line, "settings": settings}]
+        with pytest.raises(PlanError, match=message):
+            tabulate.build(toy.paper, toy.store(), "t")
 
 
 def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
@@ -767,9 +728,9 @@ def test_a_label_keeps_its_look_where_a_scale_leaves_out_what_stands_before_it(t
     assert [line.look for line in panel.lines] == [style.own_look("A", n) for n in (1, 2)]
 
 
-def seeded(toy, drawn_from_seed):
+def seeded(root, drawn_from_seed):
     """A with seeds 0-3, B with 0-2, uniform with 0-3; a seed may be another problem."""
-    toy.seeds = 4
+    toy = Toy(root, seeds=4)
     for name, level in (("A", 0.9), ("B", 0.7), ("uniform", 0.4)):
         made = toy.add(name, lambda seed, level=level: {"true": level - seed / 10})
         kind = "gp_samples.within_model" if drawn_from_seed else "tables.abalone"
@@ -777,11 +738,11 @@ def seeded(toy, drawn_from_seed):
         for seed in made.seeds:
             toy.write(toy.cells["p", name], seed, {"true": level - seed / 10})
     (toy.root / toy.cells["p", "B"].record(3)).unlink()
+    return toy
 
 
 def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
-    toy = Toy(tmp_path)
-    seeded(toy, drawn_from_seed=True)
+    toy = seeded(tmp_path, drawn_from_seed=True)
     study = toy.study("s", lambda seed: {"best": [10.0 * seed]}, seeds=4)
     known = {"best known": {"study": "s", "column": "best"}}
     line = {"problem": "p", "curves": ["A", "B"], "lines": known}
@@ -802,8 +763,7 @@ def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
 
 
 def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_path):
-    toy = Toy(tmp_path)
-    seeded(toy, drawn_from_seed=False)
+    toy = seeded(tmp_path, drawn_from_seed=False)
     found = of_panels(toy, {"problem": "p", "curves": ["A", "B", "uniform"]}, partial=True)
     assert [line.n for line in found[0].lines] == [4, 3, 4]
     assert above(found) == ["seeds 0-3; B: seeds 0-2"]
@@ -884,13 +844,15 @@ def test_wide_bands_stand_side_by_side_beyond_the_end():
     for scales in [{}, {"yscale": "log"}, {"xscale": "log", "yscale": "log"}]:
         panel = of_bands(WIDTHS, **scales)
         ax = axes_of([panel])
-        bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
+        bars = [bar.get_xydata() for bar in of_two_points(ax)]
         assert [tuple(bar[:, 1]) for bar in bars] == list(WIDTHS.values())
         at = [bar[0, 0] for bar in bars]
         assert 30 < at[0] < at[1] < at[2] < ax.get_xlim()[1]
         assert all(bar[0, 0] == bar[1, 0] for bar in bars)
         if "xscale" not in scales:
             assert max(ax.get_xticks()) <= 30
+    for few in ({**WIDTHS, "C": (4.0, 4.1)}, {name: WIDTHS[name] for name in "AB"}):
+        assert not of_two_points(axes_of([of_bands(few)]))  # narrow ones and two stay as they are
 
 
 def test_bands_are_bars_alone_where_a_figure_says_so():
@@ -898,9 +860,8 @@ def test_bands_are_bars_alone_where_a_figure_says_so():
         for names in ["A", "AB", "ABC"]:
             shown = {name: WIDTHS[name] for name in names}
             ax = axes_of([of_bands(shown, bars=True, **scales)])
-            bars = [line.get_xydata() for line in ax.lines if len(line.get_xydata()) == 2]
-            # none is cut by the axis
-            assert [tuple(bar[:, 1]) for bar in bars] == list(shown.values())
+            ends = [tuple(bar.get_ydata()) for bar in of_two_points(ax)]
+            assert ends == list(shown.values())  # none is cut by the axis
             assert not ax.collections
             assert axes_of([of_bands(shown, **scales)]).collections
 
@@ -917,8 +878,7 @@ def test_bars_have_the_markers_of_their_curves_or_are_dashed_without_one(toy):
     assert [mark.get_marker() for mark in marks] == ["o", "^", "_", "v"]
     assert [to_rgb(mark.get_color()) for mark in marks] == [to_rgb(look.colour) for look in looks]
     assert [mark.get_markerfacecolor() == "white" for mark in marks[:2]] == [True, False]
-    bars = [line for line in ax.lines if len(line.get_xydata()) == 2]
-    assert [bar.get_linestyle() == "-" for bar in bars] == [True, True, False, True]
+    assert [bar.get_linestyle() == "-" for bar in of_two_points(ax)] == [True, True, False, True]
 
 
 def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
@@ -933,9 +893,3 @@ def test_a_figure_has_its_title_above_its_panels(toy, monkeypatch):
     figure.draw_without_rendering()
     assert title.get_window_extent().y0 > figure.axes[0].title.get_window_extent().y1
     plots.plt.close(figure)
-
-
-def test_narrow_bands_and_few_stay_as_they_are():
-    for bands in ({**WIDTHS, "C": (4.0, 4.1)}, {name: WIDTHS[name] for name in "AB"}):
-        ax = axes_of([of_bands(bands)])
-        assert not [line for line in ax.lines if len(line.get_xydata()) == 2]

@@ -90,18 +90,12 @@ def test_seeds_that_not_all_curves_have_are_left_out(toy):
 
 
 def test_a_curve_that_was_not_run_on_a_problem_is_named_and_not_drawn(toy):
-    toy.drop(toy.cells["q", "A"], range(5))
+    toy.drop(toy.cells["q", "A"])
     found = panel_of(toy)
     assert ([line.label for line in found.lines], found.missing) == (["B"], ["A"])
-
-
-def test_nothing_run_is_an_empty_panel(tmp_path):
-    toy = Toy(tmp_path, seeds=2)
-    for name in ("A", "B"):
-        cell = toy.add(name, lambda _: {"true": 0.0})
-        toy.drop(cell)
-    found = panel_of(toy, panels=[{"problems": ["p"]}])
-    assert not found.lines and found.missing == ["A", "B"]
+    toy.drop(toy.cells["q", "B"])
+    found = panel_of(toy, panels=[{"problems": ["q"]}])
+    assert (found.lines, found.missing) == ([], ["A", "B"])
 
 
 def test_it_writes_what_a_figure_writes_and_says_what_a_target_is(toy, tmp_path):

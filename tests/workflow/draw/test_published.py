@@ -92,37 +92,17 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy):
 def test_exponents_stand_beside_printed_complexities(toy):
     """Seconds c t^2 from t = 10 on, and something else before."""
     t = np.array([1.0, 10, 20, 40] * 2)
-    toy.study(
-        "grown",
-        lambda seed: {
-            "t": t,
-            "method": np.repeat([0.0, 1], 4),
-            "s": np.where(t > 1, (1 + seed) * t**2, 7),
-        },
-    )
+    known = {"t": t, "method": np.repeat([0.0, 1], 4)}
+    toy.study("grown", lambda seed: {**known, "s": np.where(t > 1, (1 + seed) * t**2, 7)})
     lines = [
         {"solution": "A", "says": {"complexity": "O(t^3)"}, "rows": {"method": 1}},
         {"solution": "Q", "says": {"complexity": "O(t)"}},
     ]
-    toy.entry["tables"] = [
-        {
-            "id": "t",
-            "kind": "growth",
-            "study": "grown",
-            "x": "t",
-            "columns": ["s"],
-            "from": 10,
-            "lines": lines,
-        }
-    ]
+    fit = {"study": "grown", "x": "t", "columns": ["s"], "from": 10}
+    toy.entry["tables"] = [{"id": "t", "kind": "growth", **fit, "lines": lines}]
     a, q = built(toy).to_dict("records")
-    assert (a["solution"], a["complexity"], a["source"], a["seeds"]) == (
-        "A",
-        "O(t^3)",
-        "measured",
-        5,
-    )
+    said = a["solution"], a["complexity"], a["source"], a["seeds"]
+    assert said == ("A", "O(t^3)", "measured", 5)
     assert a["measured exponent of t from 10 on"] == pytest.approx(2)
-    assert (q["source"], q["seeds"]) == ("quoted, not measured", 0) and np.isnan(
-        q["measured exponent of t from 10 on"]
-    )
+    assert (q["source"], q["seeds"]) == ("quoted, not measured", 0)
+    assert np.isnan(q["measured exponent of t from 10 on"])

@@ -4,18 +4,14 @@ import math
 
 import pytest
 
+from tests.workflow.judge.claimed import claim
 from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.judge import claims, closeness
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.plan import published_numbers
 
 PANEL = {"panel": "f", "problem": "p", "metric": "simple_regret"}
-CLAIM = {
-    "id": "best",
-    "where": "Sec. 1",
-    "says": "A beats B",
-    "check": {"test": "less", "metric": "simple_regret", "left": ["A"], "right": ["B"]},
-}
+CLAIM = claim({"test": "less", "metric": "simple_regret", "left": ["A"], "right": ["B"]})
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
+from tests.workflow.judge.claimed import LESS, claim
 from tests.workflow.synthetic import Toy, noisy
 from workflow.judge import claims, ledger, record_table, render, seed_table, settings
 from workflow.judge.claims import Outcome, Verdict
@@ -20,18 +21,7 @@ from workflow.judge.outcomes import (
     UNDECIDED,
 )
 
-BEST = {  # A is better than B and than C
-    "id": "best",
-    "where": "Fig. 1",
-    "says": "A is best",
-    "check": {
-        "test": "less",
-        "metric": "cumulative_regret",
-        "problems": ["p"],
-        "left": ["A"],
-        "right": ["B", "C"],
-    },
-}
+BEST = claim({**LESS, "right": ["B", "C"]}, id="best", says="A is best")
 
 
 def universe(root, readings, *, levels=None, claims=(BEST,), **options):
@@ -52,7 +42,7 @@ def universe(root, readings, *, levels=None, claims=(BEST,), **options):
 
 def judged(toy, **options):
     paper, store = toy.paper, toy.store(**options)
-    return [claims.judge(paper, store, claim) for claim in paper.entry["claims"]]
+    return [claims.judge(paper, store, line) for line in paper.entry["claims"]]
 
 
 def outcome(what, observed="", *, same=False, control=False):
@@ -74,43 +64,45 @@ def verdict(default, **readings):
     return Verdict(**told | {"readings": kept})
 
 
-@pytest.mark.parametrize(
-    ("found", "sentence"),
-    [
-        (verdict(REPRODUCED), "Reproduced as printed; no other setting changes its runs."),
-        (
-            verdict(REPRODUCED, a=outcome(REPRODUCED, same=True)),
-            "Reproduced as printed; no other setting changes its runs.",
-        ),
-        (
-            verdict(CONTRADICTED, a=outcome(REPRODUCED, control=True)),
-            "Contradicted as printed; no other setting changes its runs.",
-        ),
-        (
-            verdict(CONTRADICTED, a=NOT_RUN, b=UNDECIDED),
-            "Contradicted as printed; none of 2 other settings decides it.",
-        ),
-        (
-            verdict(REPRODUCED, a=DIRECTION, b=NOT_RUN),
-            "Reproduced as printed; so under every other that decides (1 of 2 other settings).",
-        ),
-        (
-            verdict(CONTRADICTED, a=INCONCLUSIVE),
-            "Contradicted as printed; holds under no other (1 of 1 other settings).",
-        ),
-        (
-            verdict(REPRODUCED, a=DIRECTION, b=CONTRADICTED),
-            "Reproduced as printed; not under b (contradicted) (2 of 2 other settings).",
-        ),
-        (
-            verdict(NOT_RUN, **dict.fromkeys("abcdef", REPRODUCED)),
-            "Not run as printed; holds under a (reproduced), b (reproduced), c (reproduced),"
-            " d (reproduced), 2 more (6 of 6 other settings).",
-        ),
-    ],
-)
-def test_a_sentence_says_where_a_claim_holds_and_how_much_decides(found, sentence):
-    assert settings.sentences(settings.frame([found])) == {"c": sentence}
+SAME, CONTROL = outcome(REPRODUCED, same=True), outcome(REPRODUCED, control=True)
+ALONE = "no other setting changes its runs"
+SENTENCES = [
+    (REPRODUCED, {}, f"Reproduced as printed; {ALONE}."),
+    (REPRODUCED, {"a": SAME}, f"Reproduced as printed; {ALONE}."),
+    (CONTRADICTED, {"a": CONTROL}, f"Contradicted as printed; {ALONE}."),
+    (
+        CONTRADICTED,
+        {"a": NOT_RUN, "b": UNDECIDED},
+        "Contradicted as printed; none of 2 other settings decides it.",
+    ),
+    (
+        REPRODUCED,
+        {"a": DIRECTION, "b": NOT_RUN},
+        "Reproduced as printed; so under every other that decides (1 of 2 other settings).",
+    ),
+    (
+        CONTRADICTED,
+        {"a": INCONCLUSIVE},
+        "Contradicted as printed; holds under no other (1 of 1 other settings).",
+    ),
+    (
+        REPRODUCED,
+        {"a": DIRECTION, "b": CONTRADICTED},
+        "Reproduced as printed; not under b (contradicted) (2 of 2 other settings).",
+    ),
+    (
+        NOT_RUN,
+        dict.fromkeys("abcdef", REPRODUCED),
+        "Not run as printed; holds under a (reproduced), b (reproduced), c (reproduced),"
+        " d (reproduced), 2 more (6 of 6 other settings).",
+    ),
+]
+
+
+def test_a_sentence_says_where_a_claim_holds_and_how_much_decides():
+    for default, readings, sentence in SENTENCES:
+        table = settings.frame([verdict(default, **readings)])
+        assert settings.sentences(table) == {"c": sentence}
 
 
 def test_the_matrix_has_a_mark_for_each_setting_that_changes_a_run():
@@ -136,7 +128,7 @@ def test_how_many_claims_no_other_setting_turns():
 
 
 def test_the_table_has_the_numbers_of_every_comparison_the_weakest_first(tmp_path):
-    toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}}, claims=[BEST])
+    toy = universe(tmp_path, {"low": {"A": ({"qbar": 1}, 0.3)}})
     (found,) = judged(toy)
     table = settings.frame([found])
     assert list(table) == settings.COLUMNS
@@ -163,11 +155,8 @@ def test_the_seeds_of_a_comparison_are_what_the_test_reads(tmp_path):
     for one in found.comparisons:
         rows = usual[usual["comparison"] == one.what.replace(" < ", " and ")]
         assert (rows["left"] - rows["right"]).mean() == pytest.approx(one.effect)
-    comparisons = [one.what.replace(" < ", " and ") for one in found.comparisons]
-    weakest = min(
-        zip(found.comparisons, comparisons, strict=True), key=lambda pair: pair[0].weakness
-    )
-    assert usual["comparison"].iloc[0] == weakest[1]
+    weakest = min(found.comparisons, key=lambda one: one.weakness)
+    assert usual["comparison"].iloc[0] == weakest.what.replace(" < ", " and ")
 
 
 def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
@@ -175,12 +164,8 @@ def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
     toy.study("S", lambda seed: {"t": [1.0, 2.0]})
     table = record_table.frame(toy.store())
     assert list(table) == record_table.COLUMNS
-    assert table.groupby(["problem", "curve"], sort=False).size().to_dict() == {
-        ("p", "A"): 10,
-        ("p", "B"): 10,
-        ("p", "C"): 10,
-        ("studies", "S"): 10,
-    }
+    rows = table.groupby(["problem", "curve"], sort=False).size().to_dict()
+    assert rows == {("p", "A"): 10, ("p", "B"): 10, ("p", "C"): 10, ("studies", "S"): 10}
     cell = toy.cells["p", "A"]
     header = toy.store().record(cell, 3).header
     (row,) = table[(table["curve"] == "A") & (table["seed"] == 3)].to_dict("records")
@@ -193,8 +178,8 @@ def test_what_the_public_code_and_any_reading_come_to(tmp_path):
     """Of a claim without a method of its own the public code says nothing; one of which the plan
     lacks a run was not run.
     """
-    by_b = {**BEST, "id": "b", "check": {**BEST["check"], "left": ["B"], "right": ["C"]}}
-    by_u = {**BEST, "id": "u", "check": {**BEST["check"], "left": ["uniform"], "right": ["C"]}}
+    by_b = claim({**LESS, "left": ["B"], "right": ["C"]}, id="b")
+    by_u = claim({**LESS, "left": ["uniform"], "right": ["C"]}, id="u")
     toy = universe(
         tmp_path,
         {"code": {"A": ({"beta": "code"}, 0.99)}},
@@ -204,8 +189,8 @@ def test_what_the_public_code_and_any_reading_come_to(tmp_path):
     toy.entry["readings"]["code"] |= {"follows": "public code"}
     toy.entry["readings"]["code"]["algorithms"]["uniform"] = {"beta": "code"}  # and is not run
     told = [
-        settings.ways(toy.paper, claim, one)
-        for claim, one in zip(toy.entry["claims"], judged(toy), strict=True)
+        settings.ways(toy.paper, line, one)
+        for line, one in zip(toy.entry["claims"], judged(toy), strict=True)
     ]
     public = "as in the public code"
     assert [one.get(public) for one in told] == [REPRODUCED, None, NOT_RUN]

@@ -12,17 +12,6 @@ from workflow.plan.reads import runs_of
 from workflow.trace.cells import PlanError
 
 SEARCH = {"is": "random_search.RandomSearch"}
-TABLE = {
-    "is": "tables.abalone",
-    "data": "abalone",
-    "noise": 0.01,
-    "features": "raw",
-    "target": "raw",
-    "budget": 50,
-    "room": "unlimited",
-    "optimum": "best-seen",
-    "init": {"design": "uniform", "n": 1},
-}
 PAPER = yaml.safe_load("""
 paper: {key: mini2026}
 scales: {smoke: {budget: 10}, short: {seeds: 1}, paper: {}}
@@ -138,7 +127,7 @@ def lend(entry):
             "unknown paper 'minni'; did you mean 'mini'",
         ),
         (
-            lambda entry: entry.update(problems={"small": TABLE}),
+            lambda entry: entry.update(problems=PAPER["problems"]),
             "expected every problem once, got 'small' twice",
         ),
         (

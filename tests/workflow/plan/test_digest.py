@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from workflow.plan import digest, expand, parameters, resolve
+from workflow.plan import digest, expand, resolve
 from workflow.trace.cells import with_data
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -44,11 +44,10 @@ def copies(tmp_path):
 
 def digests(root):
     """Of every algorithm, run on the tables."""
-    modules = {
-        name: [f"algorithms.{name}", "problems.tables", "workflow.run.loop"] for name in ALGORITHMS
-    }
+    shared = ["problems.tables", "workflow.run.loop"]
     return {
-        name: digest.digest(reached, PARAMETERS, root=root) for name, reached in modules.items()
+        name: digest.digest([f"algorithms.{name}", *shared], PARAMETERS, root=root)
+        for name in ALGORITHMS
     }
 
 
@@ -148,24 +147,24 @@ def test_a_file_that_moves_changes_nothing(copies):
     assert changed(root, digests(ROOT)) == set()
 
 
+def package(root, **modules):
+    """Write a package of algorithms."""
+    (root / "algorithms").mkdir()
+    for name, text in {"__init__": "", **modules}.items():
+        (root / "algorithms" / f"{name}.py").write_text(text)
+
+
 def test_the_same_name_from_another_module_counts(tmp_path):
     """Also where both modules are reached: which one a name comes from decides what is run."""
-    (tmp_path / "algorithms").mkdir()
-    (tmp_path / "algorithms" / "__init__.py").touch()
-    for name, value in {"a": 1, "b": 2}.items():
-        (tmp_path / "algorithms" / f"{name}.py").write_text(f"N = {value}\nM = {value}\n")
-    for name, first, second in (("one", "a", "b"), ("two", "b", "a")):
-        text = f"from algorithms.{first} import N\nfrom algorithms.{second} import M\n"
-        (tmp_path / "algorithms" / f"{name}.py").write_text(text)
+    text = "from algorithms.{} import N\nfrom algorithms.{} import M\n"
+    numbers = {"a": "N = 1\nM = 1\n", "b": "N = 2\nM = 2\n"}
+    package(tmp_path, **numbers, one=text.format("a", "b"), two=text.format("b", "a"))
     of = {name: digest.digest([f"algorithms.{name}"], {}, root=tmp_path) for name in ("one", "two")}
     assert of["one"] != of["two"]
 
 
 def test_a_circle_is_refused_by_name(tmp_path):
-    (tmp_path / "algorithms").mkdir()
-    (tmp_path / "algorithms" / "__init__.py").touch()
-    for name, other in (("a", "b"), ("b", "a")):
-        (tmp_path / "algorithms" / f"{name}.py").write_text(f"import algorithms.{other}\n")
+    package(tmp_path, a="import algorithms.b\n", b="import algorithms.a\n")
     with pytest.raises(LookupError, match=r"algorithms\.a -> algorithms\.b -> algorithms\.a"):
         digest.digest(["algorithms.a"], {}, root=tmp_path)
 
@@ -179,10 +178,7 @@ def test_parameters_and_data_change_the_digest_but_not_their_order():
     assert with_data(plain, "a") == with_data(plain, "a") != with_data(plain, "b")
 
 
-def test_parameters_are_read_from_the_syntax_tree():
-    required, known = parameters.parameters_of("gp_ucb.GPUCB", "algorithms")
-    assert required == known == {"bandwidth", "lam", "xi", "norm", "delta", "beta", "posterior"}
-    assert parameters.parameters_of("random_search.RandomSearch", "algorithms") == (set(), set())
+def test_domains_are_read_from_the_syntax_tree():
     assert digest.domains_of("random_search.RandomSearch") == {"Box", "Arms"}
     assert digest.domains_of("bkb.BKB") == {"Arms"}
     assert digest.domains_of_problems("synthetic.rastrigin") == {"Box"}
@@ -209,8 +205,7 @@ def test_every_planned_method_works_on_the_domain_of_its_problem():
     ],
 )
 def test_domains_are_read_however_they_are_written(tmp_path, lines):
-    (tmp_path / "algorithms").mkdir()
-    (tmp_path / "algorithms/one.py").write_text(f"{lines}\n")
+    package(tmp_path, one=f"{lines}\n")
     assert digest.domains_of("one.One", root=tmp_path) == {"Box"}
     with pytest.raises(LookupError, match=r"expected `domains = \(\.\.\.\)` in class Two of"):
         digest.domains_of("one.Two", root=tmp_path)

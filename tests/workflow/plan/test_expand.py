@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -45,27 +46,14 @@ def test_unknown_scale_paper_and_curve_list_what_there_is(root):
         plan.cell("abalone", "BKB@mine")
 
 
-def test_a_variant_equal_to_the_default_is_run_once():
-    plan = load("bbkb", "paper")
-    assert plan.cell("abalone", "GP-UCB+bandwidth-5") is plan.cell("abalone", "GP-UCB")
-    assert plan.cell("abalone", "GP-UCB+bandwidth-10") is not plan.cell("abalone", "GP-UCB")
-
-
-def test_a_reading_names_only_the_cells_that_it_changes():
-    plan = load("bbkb", "paper")
-    assert plan.cell("abalone", "BKB@reference-code").algorithm_entry["beta"] == "reference-code"
-    assert plan.cell("abalone", "BKB@reference-code").problem_name == "abalone"
-    assert (
-        plan.cell("abalone", "GlobalLocal-BBKB@appendix").algorithm_entry["rule"]
-        == "global-local-appendix"
-    )
-
-
-def test_the_published_horizon_survives_a_cut_budget():
-    for scale in ("smoke", "paper"):
-        assert load("bbkb", scale).cell("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(
-            1e-4
-        )
+def test_variants_readings_and_the_horizon_of_a_real_paper():
+    plan, cut = load("bbkb", "paper"), load("bbkb", "smoke")
+    usual, code = (plan.cell("abalone", name) for name in ("GP-UCB", "BKB@reference-code"))
+    assert plan.cell("abalone", "GP-UCB+bandwidth-5") is usual  # equal, hence run once
+    assert plan.cell("abalone", "GP-UCB+bandwidth-10") is not usual
+    assert (code.algorithm_entry["beta"], code.problem_name) == ("reference-code", "abalone")
+    for one in (plan, cut):  # delta is 1/T, and T that of the paper
+        assert one.cell("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(1e-4)
 
 
 def test_seeds_by_hand():
@@ -121,6 +109,11 @@ def mini(root):
     return planned
 
 
+def changes(section, key, **settings):
+    """A change of one entry."""
+    return lambda entry: entry[section][key].update(settings)
+
+
 def test_a_problem_gives_its_parameters_to_who_has_them_and_no_own_value_there(mini):
     plan = mini()
     greedy, own = (plan.cell("giving", name).algorithm_entry for name in ("greedy", "own"))
@@ -151,34 +144,27 @@ def test_a_parameter_that_nobody_gives_is_missed(mini):
         mini(lambda entry: entry["algorithms"]["greedy"].pop("lam"))
 
 
-@pytest.mark.parametrize(
-    ("problem", "given", "message"),
-    [
+def test_a_problem_cannot_give_what_it_does_not_reveal(mini):
+    for problem, given, message in (
         (
             "giving",
             {"lam": "nois", "xi": "sd"},
             r"`given` names nois, sd; nasbench\.cells reveals noise, noise_variance",
         ),
         ("plain", {"lam": "noise"}, r"`given` names noise; tables\.abalone reveals nothing"),
-    ],
-)
-def test_a_problem_cannot_give_what_it_does_not_reveal(mini, problem, given, message):
-    with pytest.raises(
-        PlanError, match=rf"papers/mini\.yaml, line [0-9]+, problem {problem}: {message}"
     ):
-        mini(lambda entry: entry["problems"][problem].update(given=given))
-    mini(
-        lambda entry: entry["problems"]["giving"].update(
-            given={"bandwidth": "noise", "lam": "noise", "nobody": "noise"}
-        )
-    )
+        where = rf"papers/mini\.yaml, line [0-9]+, problem {problem}"
+        with pytest.raises(PlanError, match=f"{where}: {message}"):
+            mini(changes("problems", problem, given=given))
 
 
 def test_what_is_given_is_part_of_the_digest(mini):
-    first = mini().cell("giving", "own").digest
-    assert mini().cell("giving", "own").digest == first
-    other = mini(lambda entry: entry["problems"]["giving"]["given"].update(lam="noise"))
-    assert other.cell("giving", "own").digest != first
+    given = {"bandwidth": "noise", "lam": "noise", "nobody": "noise"}  # which is no mistake
+    first, same, other = (
+        mini(changes("problems", "giving", given=one)).cell("giving", "own").digest
+        for one in (given, given, {**given, "lam": "noise_variance"})
+    )
+    assert first == same != other
 
 
 STUDY = """
@@ -230,70 +216,58 @@ def test_a_study_belongs_to_the_code_of_the_optimizers_that_it_builds_by_name():
     assert resolve.targets({"T": 3, "levels": [1, 2]}) == set()
 
 
-def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_problem_names(
-    mini, monkeypatch
+@pytest.mark.parametrize(
+    ("section", "key", "other"),
+    [("problems", "plain", ("giving", "greedy")), ("algorithms", "greedy", ("plain", "uniform"))],
+)
+def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_entries_name(
+    mini, monkeypatch, section, key, other
 ):
-    def named(entry):
-        entry["problems"]["plain"]["libraries"] = ["numpy"]
+    def digests(**named):
+        plan = mini(changes(section, key, **named))
+        return plan.cell("plain", "greedy").digest, plan.cell(*other).digest
 
-    def digests():
-        cells = [mini(named).cell(problem, "greedy") for problem in ("plain", "giving")]
-        return [cell.digest for cell in cells]
-
-    here = digests()
-    assert digests() == here
+    libraries = ["numpy", "no-such-library"]
+    unnamed, here = digests(), digests(libraries=libraries)
+    assert here[0] != unnamed[0] and here[1] == unnamed[1]
     monkeypatch.setattr(resolve, "installed", lambda library: "0.0.1")
-    one, giving = digests()
-    assert one != here[0] and giving == here[1]
-
-
-def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_algorithm_names(
-    mini, monkeypatch
-):
-    def named(entry):
-        entry["algorithms"]["greedy"]["libraries"] = ["numpy", "no-such-library"]
-
-    def digests(change):
-        cells = [mini(change).cell("plain", name) for name in ("greedy", "uniform")]
-        return [cell.digest for cell in cells]
-
-    unnamed, here = digests(lambda entry: None), digests(named)
-    assert here[0] != unnamed[0] and here[1:] == unnamed[1:]
-    monkeypatch.setattr(resolve, "installed", lambda library: "0.0.1")
-    there = digests(named)
-    assert there[0] not in (here[0], unnamed[0]) and there[1:] == here[1:]
-    assert digests(lambda entry: None) == unnamed
+    there = digests(libraries=libraries)
+    assert there[0] not in (here[0], unnamed[0]) and there[1] == here[1]
+    assert digests() == unnamed
 
 
 def test_a_substitute_is_checked_like_parameters_and_needs_a_library(mini):
-    def standing_in(substitute, **more):
-        return lambda entry: entry["problems"]["plain"].update(substitute=substitute, **more)
+    def standing_in(substitute, libraries=("numpy",)):
+        named = {"libraries": list(libraries)} if libraries else {}
+        return changes("problems", "plain", substitute=substitute, **named)
 
-    plan = mini(standing_in({"features": "z-scored"}, libraries=["numpy"]))
-    assert plan.cell("plain", "greedy").problem_entry["features"] == "raw"
-    assert plan.cell("plain", "greedy").digest != mini().cell("plain", "greedy").digest
-    with pytest.raises(
-        PlanError,
-        match=r"problem plain: unknown parameter budget, colour of tables\.abalone; known: ",
-    ):
-        mini(standing_in({"colour": "red", "budget": 3}, libraries=["numpy"]))
-    with pytest.raises(
-        PlanError, match="problem plain: expected `libraries` beside `substitute`, got none"
-    ):
-        mini(standing_in({"features": "z-scored"}))
-    with pytest.raises(PlanError, match="problem plain, substitute: expected at least one entry"):
-        mini(standing_in({}, libraries=["numpy"]))
-
-
-def test_a_substitute_supplies_no_missing_parameter(mini):
-    def change(entry):
-        entry["problems"]["plain"].update(substitute={"features": "raw"}, libraries=["numpy"])
+    def lacking(entry):
+        standing_in({"features": "raw"})(entry)
         del entry["problems"]["plain"]["features"]
 
-    with pytest.raises(
-        PlanError, match=r"problem plain: missing parameter features of tables\.abalone"
+    cell = mini(standing_in({"features": "z-scored"})).cell("plain", "greedy")
+    assert cell.problem_entry["features"] == "raw"
+    assert cell.digest != mini().cell("plain", "greedy").digest
+    for change, message in (
+        (
+            standing_in({"colour": "red", "budget": 3}),
+            r": unknown parameter budget, colour of tables\.abalone; known: ",
+        ),
+        (
+            standing_in({"features": "z-scored"}, libraries=()),
+            ": expected `libraries` beside `substitute`, got none",
+        ),
+        (standing_in({}), ", substitute: expected at least one entry"),
+        (lacking, r": missing parameter features of tables\.abalone"),  # which it does not supply
     ):
-        mini(change)
+        with pytest.raises(PlanError, match=f"problem plain{message}"):
+            mini(change)
+
+
+BY_PROBLEM = {
+    "execution": {"plain": "batch", "giving": "async"},
+    "room": {"plain": "unlimited", "giving": 2},
+}
 
 
 @pytest.mark.parametrize(
@@ -304,15 +278,7 @@ def test_a_substitute_supplies_no_missing_parameter(mini):
         ({}, {"room": "unlimited"}, UNLIMITED, False),
         ({}, {"execution": "async"}, 4, True),
         ({}, {"execution": "async", "room": 30}, 30, True),
-        (
-            {},
-            {
-                "execution": {"plain": "batch", "giving": "async"},
-                "room": {"plain": "unlimited", "giving": 2},
-            },
-            2,
-            True,
-        ),
+        ({}, BY_PROBLEM, 2, True),
         ({"execution": "async"}, {}, 4, True),
         ({"execution": "async"}, {"execution": "batch", "room": "unlimited"}, UNLIMITED, False),
     ],
@@ -338,38 +304,27 @@ def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypat
         "workflow.plan.resolve.code.digest",
         lambda modules, entry: covered.append(modules) or "0" * 64,
     )
-    mini(
-        lambda entry: entry["algorithms"]["uniform"].update(
-            execution={"plain": "batch", "giving": "async"}
-        )
-    )
+    mini(changes("algorithms", "uniform", execution=BY_PROBLEM["execution"]))
     with_loop = ["workflow.run.async_loop" in modules for modules in covered]
     assert 0 < sum(with_loop) < len(with_loop)
     assert all("workflow.run.loop" in modules for modules in covered)
 
 
+NO_WORKERS = "expected a number of workers as `room` of execution async, got unlimited"
+ASYNC = {"execution": "async"}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        (changes("algorithms", "uniform", **ASYNC), f"uniform on plain: {NO_WORKERS}"),
         (
-            lambda entry: entry["algorithms"]["uniform"].update(execution="async"),
-            (
-                "uniform on plain: expected a number of workers as `room` of execution async, got"
-                " unlimited"
-            ),
+            changes("algorithms", "uniform", **ASYNC, room={"plain": 3, "giving": "unlimited"}),
+            f"uniform on giving: {NO_WORKERS}",
         ),
+        (changes("problems", "plain", **ASYNC), f"greedy on plain: {NO_WORKERS}"),
         (
-            lambda entry: entry["algorithms"]["uniform"].update(
-                execution="async", room={"plain": 3, "giving": "unlimited"}
-            ),
-            "uniform on giving: expected a number of workers",
-        ),
-        (
-            lambda entry: entry["problems"]["plain"].update(execution="async"),
-            "greedy on plain: expected a number of workers",
-        ),
-        (
-            lambda entry: entry["algorithms"]["uniform"].update(execution={"plain": "batch"}),
+            changes("algorithms", "uniform", execution={"plain": "batch"}),
             "uniform on giving: expected a value for problem 'giving'",
         ),
         (
@@ -430,44 +385,32 @@ def test_a_scale_may_cut_what_follows_the_design(mini, cut, plain, giving):
 def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest_budget(mini):
     def change(entry):
         entry["scales"]["short"] = {"after_init": 4}
-        entry["readings"]["long"] = {
-            "says": "a design of 20 points",
-            "problems": {"plain": {"init": {"design": "uniform", "n": 20}}},
-        }
-        entry["readings"]["counted"] = {
-            "says": "9 points within the budget",
-            "problems": {
-                "giving": {"init": {"design": "uniform-distinct", "n": 9, "counted": True}}
-            },
-        }
-        entry["runs"] += [{"readings": ["long"], "problems": ["plain"], "algorithms": ["uniform"]}]
-        entry["runs"] += [
-            {"readings": ["counted"], "problems": ["giving"], "algorithms": ["uniform"]}
-        ]
+        with_design(entry, "long", "plain", {"design": "uniform", "n": 20})
+        counted = {"design": "uniform-distinct", "n": 9, "counted": True}
+        with_design(entry, "counted", "giving", counted)
         entry["algorithms"]["own"]["budget"] = 3
 
     plan = mini(change, "short")
-    assert plan.cell("plain", "uniform").budget == 5
-    assert plan.cell("plain@long", "uniform").budget == 24
-    assert (
-        plan.cell("giving", "uniform").budget,
-        plan.cell("giving@counted", "uniform").budget,
-    ) == (4, 13)
+    budgets = {
+        problem: cell.budget
+        for (problem, curve), cell in plan.aliases.items()
+        if curve == "uniform"
+    }
+    assert budgets == {"plain": 5, "plain@long": 24, "giving": 4, "giving@counted": 13}
     assert plan.cell("plain", "own").budget == 3
 
 
-def test_a_design_without_noise_is_another_problem(mini):
-    def change(entry):
-        exact = {"init": {"design": "uniform", "n": 1, "noise": False}}
-        entry["readings"]["exact"] = {
-            "says": "existing data without noise",
-            "problems": {"plain": exact},
-        }
-        entry["runs"].append(
-            {"readings": ["exact"], "problems": ["plain"], "algorithms": ["uniform"]}
-        )
+def with_design(entry, reading, problem, init):
+    """Another design as a reading of a problem, under which uniform search is run."""
+    said = {"says": "another design", "problems": {problem: {"init": init}}}
+    entry["readings"][reading] = said
+    line = {"readings": [reading], "problems": [problem], "algorithms": ["uniform"]}
+    entry["runs"].append(line)
 
-    plan = mini(change)
+
+def test_a_design_without_noise_is_another_problem(mini):
+    init = {"design": "uniform", "n": 1, "noise": False}
+    plan = mini(lambda entry: with_design(entry, "exact", "plain", init))
     noisy, exact = plan.cell("plain", "uniform"), plan.cell("plain@exact", "uniform")
     assert noisy.digest != exact.digest and noisy.folder != exact.folder
     assert (noisy.budget, noisy.seeds) == (exact.budget, exact.seeds)
@@ -502,25 +445,21 @@ def test_figures_and_tables_of_other_scales_are_left_out(mini):
 
 
 def test_a_scale_may_leave_out_all_figures(mini):
-    def change(entry):
-        shown(entry)
-        entry["figures"] = entry["figures"][1:]
-
-    plan = mini(change, "short")
+    plan = mini(lambda entry: shown(entry) or entry["figures"].pop(0), "short")
     assert plan.entry["figures"] == []
     assert not [kind for kind, *_ in exhibits.kinds_of_exhibits([plan]) if kind.one == "figure"]
     assert "figures" not in mini().entry
 
 
-@pytest.mark.parametrize("scale", ["short", "paper"])
-@pytest.mark.parametrize("section", ["figures", "tables"])
-def test_an_unknown_scale_of_a_figure_or_table_is_named_at_every_scale(mini, section, scale):
-    def change(entry):
-        shown(entry)
-        entry[section][1]["scales"] = ["paper", "tiny"]
+def test_an_unknown_scale_of_a_figure_or_table_is_named_at_every_scale(mini):
+    for section, scale in product(("figures", "tables"), ("short", "paper")):
 
-    with pytest.raises(PlanError, match="unknown scale 'tiny'"):
-        mini(change, scale)
+        def change(entry, section=section):
+            shown(entry)
+            entry[section][1]["scales"] = ["paper", "tiny"]
+
+        with pytest.raises(PlanError, match="unknown scale 'tiny'"):
+            mini(change, scale)
 
 
 def test_the_table_of_runs_names_core_hours(capsys):
@@ -577,10 +516,10 @@ def test_a_job_is_given_what_the_plan_says(paper):
         assert json.dumps(given.problem_entry) == json.dumps(part.problem_entry)  # order, too
 
 
-@pytest.mark.parametrize("text", ["", "[]", '{"paper": "bkb"}'])
-def test_what_no_workflow_gives_is_refused_in_a_sentence(text):
-    with pytest.raises(PlanError, match="leave out --given"):
-        cells.from_json(text)
+def test_what_no_workflow_gives_is_refused_in_a_sentence():
+    for text in ("", "[]", '{"paper": "bkb"}'):
+        with pytest.raises(PlanError, match="leave out --given"):
+            cells.from_json(text)
 
 
 def test_the_cheapest_paper_begins():

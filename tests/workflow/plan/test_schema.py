@@ -1,30 +1,30 @@
-"""What the papers name is there: planned runs, readings, entries of the bibliography."""
+"""What the papers name is there: planned runs, readings, entries of the bibliography, exhibits and
+commands of findings. What their claims say of themselves holds.
+"""
 
+import json
+import re
 from pathlib import Path
 
 import pytest
 
 from workflow.judge import claims
-from workflow.plan import expand, reader, selection
+from workflow.plan import exhibits, expand, reader
+from workflow.plan.reads import settings_of, stated
 
 ROOT = Path(__file__).resolve().parents[3]
-SCALES = ("smoke", "paper")
+PAPERS = {name: expand.load(name, "paper") for name in expand.papers()}
 
 
-@pytest.mark.parametrize("name", expand.papers())
+@pytest.mark.parametrize("name", PAPERS)
 def test_the_papers_follow_the_schema_and_name_only_runs_that_are_planned(name):
-    for scale in SCALES:
-        paper = expand.load(name, scale)
+    for paper in (expand.load(name, "smoke"), PAPERS[name]):
         claims.runs(paper)
-        for figure in paper.entry.get("figures", []):
-            selection.figure_runs(paper, figure["id"])
-        for table in paper.entry.get("tables", []):
-            selection.table_runs(paper, table["id"])
-        for line in paper.entry.get("ranks", []):
-            selection.rank_runs(paper, line["id"])
+        for kind, line in exhibits.lines_of(paper.entry):
+            kind.runs(paper, line["id"])
 
 
-@pytest.mark.parametrize("name", expand.papers())
+@pytest.mark.parametrize("name", PAPERS)
 def test_assumptions_and_deviations_name_readings(name):
     entry = reader.read(name)
     for item in [*entry.get("assumptions", []), *entry.get("deviations", [])]:
@@ -34,5 +34,61 @@ def test_assumptions_and_deviations_name_readings(name):
 
 def test_every_paper_and_key_is_in_the_bibliography():
     text = (ROOT / "papers" / "references.bib").read_text()
-    for name in expand.papers():
+    for name in PAPERS:
         assert f"{{{reader.read(name)['paper']['key']}," in text
+
+
+FINDINGS = [(name, one) for name in PAPERS for one in PAPERS[name].entry.get("findings", [])]
+
+
+def test_what_a_finding_shows_was_drawn_and_judged_and_its_commands_name_planned_runs():
+    assert FINDINGS
+    for paper, finding in FINDINGS:
+        reference = ROOT / "figures" / "reference" / paper
+        assert any((reference / f"{finding['figure']}.{end}").exists() for end in ("png", "md"))
+        verdicts = json.loads((reference / "verdicts.json").read_text())
+        assert set(finding["claims"]) <= {claim["id"] for claim in stated(verdicts)}
+        for command in finding.get("runs", []):
+            _, _, module, named, problem, curve, seeds = command.split()
+            assert (module, named) == ("workflow.run", paper)
+            assert set(expand.parse_seeds(seeds)) <= set(PAPERS[paper].cell(problem, curve).seeds)
+
+
+STATEMENTS = re.compile(r"\b(theorem|thm|lemma|corollar|cor|proposition|prop)s?\b", re.IGNORECASE)
+CLAIMS = [
+    (f"{name}: {claim['id']}", paper, claim)
+    for name, paper in PAPERS.items()
+    for claim in stated(paper.entry)
+]
+
+
+def test_a_claim_that_cites_a_theorem_states_its_hypotheses():
+    assert not [
+        name
+        for name, _, claim in CLAIMS
+        if STATEMENTS.search(claim["where"])
+        and claim.get("kind") != "control"
+        and not all("requires" in one for one in settings_of(claim))
+    ]
+
+
+def test_what_the_paper_does_not_say_is_a_control_in_the_appendix():
+    for name, _, claim in CLAIMS:
+        is_ours = "our own question" in claim.get("note", "")
+        is_ours |= claim["where"].startswith("not in the paper")
+        assert (claim.get("kind") == "control") == is_ours, name
+
+
+def test_every_reading_that_a_claim_names_is_planned_at_published_size():
+    for name, paper, claim in CLAIMS:
+        for reading, wanted in claims.readings_of(paper, claim).items():
+            assert wanted, f"{name}: {reading}"
+
+
+def test_null_models_are_among_the_runs_that_a_ledger_reads():
+    read = {paper.name: {run.name for run in claims.runs(paper)} for paper in PAPERS.values()}
+    for _, paper, claim in CLAIMS:
+        for one in settings_of(claim):
+            for line in one.get("null_model", []):
+                for problem in one["check"]["problems"] if "curve" in line else ():
+                    assert paper.cell(problem, line["curve"]).name in read[paper.name]

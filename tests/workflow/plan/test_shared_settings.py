@@ -58,6 +58,11 @@ def toy(tmp_path):
     return planned
 
 
+def reading(everybody, **more):
+    """A reading with a line for all algorithms, and with lines for single ones."""
+    return {"says": "another setting", "algorithms": {"*": everybody, **more}}
+
+
 def changes(**more):
     return lambda entry: entry.update(copy.deepcopy(more))
 
@@ -78,25 +83,18 @@ def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(
     assert place(plan, "plain", "uniform", reading="one") is plan.cell("plain", "uniform")
     with pytest.raises(PlanError, match="no run makes the curve 'process@one'"):
         plan.cell("plain", "process@one")
+    with pytest.raises(PlanError, match="unknown reading 'on'; known: one"):
+        place(plan, "plain", "process", reading="on")
 
 
 def test_values_by_problem_are_no_group(toy):
     values = {"plain": "population", "other": "raw"}
-    plan = toy(
-        changes(
-            readings={
-                "one": {
-                    "says": "by problem",
-                    "algorithms": {"*": {"surrogate": {"standard": values}}},
-                },
-                "two": {
-                    "says": "the plain parameter",
-                    "algorithms": {"*": {"surrogate": {"plain": "log-normal", "other": "x"}}},
-                },
-            },
-            runs=[{}, {"readings": ["one"]}, {"readings": ["two"], "problems": ["plain"]}],
-        )
-    )
+    readings = {
+        "one": reading({"surrogate": {"standard": values}}),
+        "two": reading({"surrogate": {"plain": "log-normal", "other": "x"}}),  # no group
+    }
+    runs = [{}, {"readings": ["one"]}, {"readings": ["two"], "problems": ["plain"]}]
+    plan = toy(changes(readings=readings, runs=runs))
     assert plan.cell("other", "population@one").algorithm_entry["surrogate"]["standard"] == "raw"
     assert plan.cell("plain", "population@one") is plan.cell("plain", "population")
     assert plan.cell("plain", "process@two").algorithm_entry["surrogate"] == "log-normal"
@@ -113,16 +111,12 @@ def test_values_by_problem_are_no_group(toy):
     ],
 )
 def test_a_line_for_all_that_reaches_nobody_is_refused(toy, setting, unknown):
-    said = {"says": "a setting that nobody has", "algorithms": {"*": setting}}
     with pytest.raises(PlanError, match=rf"reading one, \*: unknown parameter {unknown}; known: "):
-        toy(changes(readings={"one": said}))
+        toy(changes(readings={"one": reading(setting)}))
 
 
 def test_a_named_line_wins_over_the_line_for_all(toy):
-    said = {
-        "says": "another value for one",
-        "algorithms": {"*": STANDARD, "sample": {"surrogate": {"standard": "raw"}}},
-    }
+    said = reading(STANDARD, sample={"surrogate": {"standard": "raw"}})
     plan = toy(changes(readings={"one": said}))
     assert plan.cell("plain", "sample@one").algorithm_entry["surrogate"]["standard"] == "raw"
 
@@ -146,11 +140,8 @@ def test_a_line_of_runs_without_algorithms_changes_no_default_run(toy):
 
 
 def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
-    said = {
-        "says": "more noise",
-        "problems": {"plain": {"noise": 0.2}, "other": {"noise": 0.1}},
-        "algorithms": {"*": STANDARD},
-    }
+    noise = {"plain": {"noise": 0.2}, "other": {"noise": 0.1}}
+    said = {**reading(STANDARD), "problems": noise}
     plan = toy(changes(readings={"one": said}, runs=[{}, {"readings": ["one"]}]))
     assert {cell.name for cell in plan.cells if "@" in cell.name} == {
         "toy/plain@one/sample@one",
@@ -165,12 +156,8 @@ def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
 
 
 def test_a_variant_wins_over_a_reading_and_is_run_once(toy):
-    plan = toy(
-        changes(
-            variants={"raw": {"surrogate": {"standard": "raw"}}},
-            runs=[{"problems": ["plain"], "variants": ["raw"]}],
-        )
-    )
+    raw = {"raw": {"surrogate": {"standard": "raw"}}}
+    plan = toy(changes(variants=raw, runs=[{"problems": ["plain"], "variants": ["raw"]}]))
     assert place(plan, "plain", "sample+raw", reading="one") is plan.cell("plain", "sample+raw")
 
 
@@ -189,11 +176,8 @@ claims:
 
 def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_the_others(toy):
     plan = toy(changes(**yaml.safe_load(SHOWN)))
-    assert [cell.curve for cell in figure_runs(plan, "fig")] == [
-        "sample@one",
-        "population",
-        "process",
-    ]
+    curves = [cell.curve for cell in figure_runs(plan, "fig")]
+    assert curves == ["sample@one", "population", "process"]
     cells = table_cells(plan, plan.entry["tables"][0])
     assert [cell.curve for cell in cells] == ["sample", "sample@one", "population", "process"]
     claim = plan.entry["claims"][0]
