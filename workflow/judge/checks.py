@@ -28,6 +28,7 @@ from workflow.judge.evidence import (
     numbers,
     sides,
 )
+from workflow.judge.outcomes import OUTSIDE
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import (
     ENOUGH,
@@ -122,10 +123,11 @@ class Comparison:
     @property
     def weakness(self) -> tuple[int, int, float]:
         """The order in which comparisons are shown, the weakest first: what refutes the claim, what
-        lies on the wrong side, then by falling p; then what is missing, last what decides nothing.
+        lies on the wrong side, then by falling p; then what is missing, what holds trivially, and
+        last what is outside the theorem, which speaks for neither side.
         """
         rank = 0 if self.side == AGAINST else 1 if not self.holds else 2
-        last = 2 if self.apart else 1 if self.missing else 0
+        last = 3 if self.apart.startswith(OUTSIDE) else 2 if self.apart else int(bool(self.missing))
         return last, rank, -self.p if np.isfinite(self.p) else -2.0
 
 
