@@ -66,12 +66,6 @@ MEANINGS = {
     " statement about all",
     UNDECIDED: "it cannot be judged, and the reason is stated",
 }
-SIDES = {
-    REPRODUCED: 1,
-    DIRECTION: 1,
-    INCONCLUSIVE: 0,
-    CONTRADICTED: -1,
-}
 
 
 def stood_in(data: str) -> str:

@@ -2,8 +2,7 @@
 
 OpenBLAS, NumPy and PyTorch ask the processor what it can do and compute accordingly, so that equal
 code, data and versions give other last digits on another machine. Runs are therefore made on one
-path (`one_path`); records of before are of several. A record says which path it took; two paths are
-compared by what both of them name, since a run loads only what it needs.
+path (`one_path`); records of before are of several. A record says which path it took.
 
 Not named, because nothing tells: the kernels of MKL inside PyTorch and those that XLA compiles for
 JAX. What they are chosen by is: the features of the processor, which NumPy names, its maker, and
@@ -15,14 +14,12 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
-
-from workflow.trace import one_path
 
 ASKED = ("MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "ONEDNN_MAX_CPU_ISA")  # PyTorch's MKL and oneDNN
 MAKER = "maker of the processor"  # MKL has kernels for those of its own maker,
@@ -74,84 +71,6 @@ def parts(path: CodePath) -> dict[str, str]:
     if "numpy" in path:
         found["NumPy"] = " ".join(path["numpy"]["found"] or path["numpy"]["baseline"])
     return found
-
-
-def differences(one: CodePath, other: CodePath) -> list[tuple[str, str, str]]:
-    """What both paths name and not alike: who chose it, and its two values; [] where they agree."""
-    first, second = parts(one), parts(other)
-    return [
-        (name, value, second[name])
-        for name, value in first.items()
-        if second.get(name, value) != value
-    ]
-
-
-def remedy(wanted: CodePath, here: CodePath) -> str:
-    """How to take a path on the machine of another one, as `under NOREGRET_CODE_PATH=...` or `on a
-    processor with ...`; "" where they agree. The versions of what a library has brought are those
-    of the library.
-    """
-    found = []
-    if processor := _processor(wanted, here):
-        found.append(f"on a processor {' '.join(processor)}")
-    if under := _variables(wanted, here):
-        found.append(f"under {as_words(under)}")
-    return " ".join(found)
-
-
-def variables(wanted: CodePath, here: CodePath) -> dict[str, str]:
-    """The environment that takes a path on the machine of another one, or comes nearest to it where
-    the processor lacks what few functions of NumPy use; {} where they agree, or where that needs a
-    processor of another maker, whose kernels of MKL no variable takes.
-    """
-    return {} if _other_maker(wanted, here) else _variables(wanted, here)
-
-
-def as_words(environment: Mapping[str, str]) -> str:
-    """Variables as one writes them before a command."""
-    return " ".join(
-        f"{name}='{value}'" if " " in value or not value else f"{name}={value}"
-        for name, value in environment.items()
-    )
-
-
-def _variables(wanted: CodePath, here: CodePath) -> dict[str, str]:
-    """INSTEAD with all that a path was chosen by; {} where variables change nothing."""
-    differing = [name for name, _, _ in differences(wanted, here)]
-    if all(name == MAKER or name.startswith("version of ") for name in differing):
-        return {}
-    kernels = [one["architecture"] for one in wanted.get("blas", []) if one["name"] == "openblas"]
-    under = {"OPENBLAS_CORETYPE": kernels[0]} if kernels else {}
-    if "torch" in wanted:
-        under["ATEN_CPU_CAPABILITY"] = wanted["torch"]["capability"].lower()
-        under |= wanted["torch"]["asked"]
-    if "numpy" in wanted and (more := _beyond(wanted["numpy"]["found"])):
-        under[one_path.NUMPY] = ",".join(more)
-    return {one_path.INSTEAD: as_words(under)}
-
-
-def _beyond(found: Collection[str]) -> list[str]:
-    """What this processor has kernels of NumPy for and another one did not use."""
-    return [name for name in one_path.features() if name not in found]
-
-
-def _other_maker(wanted: CodePath, here: CodePath) -> str:
-    """Whose processor a path needs where it is not that of here: MKL has kernels for one maker."""
-    if "torch" not in wanted or "torch" not in here or MAKER not in parts(wanted):
-        return ""
-    maker = str(wanted["torch"]["maker"])
-    return "" if maker == here["torch"]["maker"] else maker
-
-
-def _processor(wanted: CodePath, here: CodePath) -> list[str]:
-    """What the processor has to be or to have."""
-    maker = _other_maker(wanted, here)
-    needed = [f"of {maker}"] if maker else []
-    if "NumPy" in {name for name, _, _ in differences(wanted, here)}:
-        has = {*here["numpy"]["found"], *one_path.features()}
-        if lacking := [name for name in wanted["numpy"]["found"] if name not in has]:
-            needed.append(f"with {', '.join(lacking)}")
-    return needed
 
 
 def words(path: CodePath) -> str:

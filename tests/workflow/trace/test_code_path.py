@@ -6,7 +6,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from tests.workflow.trace.processes import printed
-from workflow.trace import code_path, one_path, record
+from workflow.trace import code_path, record
 
 PRINT = "; ".join(
     ["import json", "from workflow.trace import code_path", "print(json.dumps(code_path.now()))"]
@@ -56,11 +56,12 @@ def test_it_says_which_kernels_were_chosen():
     assert {one["architecture"] for one in slow["blas"]} == {OLDEST}
     assert code_path.words(slow) == f"{OLDEST} + DEFAULT"
     assert code_path.words(fast) == "Haswell + AVX2"
-    assert code_path.differences(slow, fast) == [
-        ("openblas of numpy", OLDEST, "Haswell"),
-        ("openblas of scipy", OLDEST, "Haswell"),
-        ("PyTorch", "DEFAULT", "AVX2"),
-    ]
+    was, now = code_path.parts(slow), code_path.parts(fast)
+    assert {name: (was[name], now[name]) for name in was if was[name] != now[name]} == {
+        "openblas of numpy": (OLDEST, "Haswell"),
+        "openblas of scipy": (OLDEST, "Haswell"),
+        "PyTorch": ("DEFAULT", "AVX2"),
+    }
 
 
 def test_what_the_environment_forbids_is_not_found():
@@ -73,69 +74,27 @@ def test_what_the_environment_forbids_is_not_found():
     assert asked == {"MKL_CBWR": "COMPATIBLE"}
 
 
-def test_paths_are_compared_by_what_both_name():
-    arms = {"blas": [BLAS], "numpy": NUMPY}
+def test_what_decides_bits_is_named_by_who_chose_it():
+    """Threads decide none; the processor's maker does unless MKL is asked for kernels of all."""
     box = {"blas": [BLAS, {**BLAS, "library": "scipy"}], "numpy": NUMPY, "torch": TORCH}
-    assert code_path.differences(arms, box) == code_path.differences(box, arms) == []
-    assert code_path.differences({}, box) == []
-    other = {**box, "torch": {**TORCH, "capability": "AVX512", "asked": {"MKL_CBWR": "AVX2"}}}
-    assert code_path.differences(box, other) == [
-        ("PyTorch", "AVX2", "AVX512"),
-        ("MKL_CBWR of PyTorch", "unset", "AVX2"),
-    ]
-    newer = {"blas": [{**BLAS, "version": "0.4", "threads": 8}]}
-    named = ("version of openblas of numpy", "0.3", "0.4")
-    assert code_path.differences(arms, newer) == [named]
-    wider = {"numpy": {**NUMPY, "found": ["X86_V3", "X86_V4"]}}
-    assert code_path.differences(arms, wider) == [("NumPy", "X86_V3", "X86_V3 X86_V4")]
-    assert code_path.words(arms) == "Zen"
+    assert code_path.parts(box) == {
+        "openblas of numpy": "Zen",
+        "version of openblas of numpy": "0.3",
+        "openblas of scipy": "Zen",
+        "version of openblas of scipy": "0.3",
+        "PyTorch": "AVX2",
+        "version of MKL in PyTorch": "2024.2",
+        code_path.MAKER: "Intel",
+        "MKL_CBWR of PyTorch": "unset",
+        "MKL_ENABLE_INSTRUCTIONS of PyTorch": "unset",
+        "ONEDNN_MAX_CPU_ISA of PyTorch": "unset",
+        "NumPy": "X86_V3",
+    }
+    compatible = code_path.parts({"torch": {**TORCH, "asked": {"MKL_CBWR": "COMPATIBLE"}}})
+    assert code_path.MAKER not in compatible
+    assert compatible["MKL_CBWR of PyTorch"] == "COMPATIBLE"
+    assert code_path.words({"blas": [BLAS]}) == "Zen"
     assert code_path.words({}) == "unnamed code path"
-
-
-def test_the_remedy_takes_the_path_of_a_record(monkeypatch):
-    """If variables can; what this processor lacks it cannot be told to have."""
-    monkeypatch.setattr(one_path, "features", lambda: ["X86_V3", "X86_V4"])
-    blas = [BLAS, {**BLAS, "library": "scipy"}]
-    here = {"blas": blas, "numpy": NUMPY, "torch": TORCH}
-    assert code_path.remedy(here, here) == ""
-    assert code_path.variables(here, here) == {}
-
-    def under(*said):
-        return f"under {one_path.INSTEAD}='{' '.join(said)}'"
-
-    without = "NPY_DISABLE_CPU_FEATURES=X86_V4"
-    other = {**here, "blas": [{**one, "architecture": "Haswell"} for one in blas]}
-    haswell = ("OPENBLAS_CORETYPE=Haswell", "ATEN_CPU_CAPABILITY=avx2", without)
-    assert code_path.remedy(other, here) == under(*haswell)
-    other = {**other, "torch": {**TORCH, "capability": "DEFAULT", "asked": {"MKL_CBWR": "AVX"}}}
-    asked = ("OPENBLAS_CORETYPE=Haswell", "ATEN_CPU_CAPABILITY=default", "MKL_CBWR=AVX", without)
-    assert code_path.remedy(other, here) == under(*asked)
-    # what the record was not asked for is not named, and so unset
-    zen = ("OPENBLAS_CORETYPE=Zen", "ATEN_CPU_CAPABILITY=avx2", without)
-    forbidden = {**here, "torch": {**TORCH, "asked": {"MKL_CBWR": "AVX"}}}
-    assert code_path.remedy(here, forbidden) == under(*zen)
-    wider = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4"]}}
-    assert code_path.remedy(here, wider) == under(*zen)
-    assert code_path.remedy(wider, here) == under(*zen[:2])
-    widest = {**here, "numpy": {**NUMPY, "found": ["X86_V3", "X86_V4", "AVX512_ICL"]}}
-    assert code_path.remedy(widest, here) == f"on a processor with AVX512_ICL {under(*zen[:2])}"
-    newer = {**here, "blas": [{**one, "version": "0.4"} for one in blas]}
-    assert code_path.remedy(newer, here) == ""
-
-
-def test_a_processor_of_another_maker_matters_to_mkl_alone():
-    one = {"torch": {**TORCH, "maker": "AMD"}}
-    here = {"torch": TORCH}
-    assert code_path.differences(one, here) == [(code_path.MAKER, "AMD", "Intel")]
-    assert code_path.remedy(one, here) == "on a processor of AMD"
-    assert code_path.variables(one, here) == {}
-    compatible = {"torch": {**TORCH, "asked": {"MKL_CBWR": "COMPATIBLE"}}}
-    same = {"torch": {**compatible["torch"], "maker": "AMD"}}
-    assert code_path.differences(compatible, same) == []
-    # the path of before needs the maker, whatever is asked of MKL here
-    assert code_path.variables(one, compatible) == {}
-    assert code_path.remedy(one, compatible).startswith("on a processor of AMD under ")
-    assert code_path.variables(compatible, one) != {}
 
 
 def test_threads_are_counted():
