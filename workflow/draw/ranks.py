@@ -145,11 +145,10 @@ def _common(store: Store, cells: Sequence[Cell]) -> list[int]:
 
 
 def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], entry: Mapping) -> list[float]:
-    """The mean over some seeds of each cell's metric at one evaluation; infinite where one of them
-    is.
+    """The mean over some seeds of each cell's metric at the end of the shortest run; infinite where
+    one of them is.
     """
-    shortest = min(cell.budget for cell in cells)
-    at = shortest if entry.get("at", "end") == "end" else min(entry["at"], shortest)
+    at = min(cell.budget for cell in cells)
     means = []
     for cell in cells:
         values = store.values(cell, entry["metric"])
@@ -159,8 +158,7 @@ def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], entry: Mappi
         if np.isnan(ends).any():
             raise PlanError(
                 f"ranks {entry['id']}: expected numbers, got NaN for {entry['metric']} of"
-                f" {cell.name} after {at} evaluations: rank another metric, or at another"
-                " evaluation"
+                f" {cell.name} after {at} evaluations: rank another metric"
             )
         means.append(float(np.mean(ends)))
     return means
@@ -248,7 +246,6 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
     code made.
     """
     entry = ranks(paper, name)
-    at = "" if entry.get("at", "end") == "end" else f" after {entry['at']} evaluations"
     several = any("@" in label for label in [*entry["curves"], *entry["problems"]])
     replaced = {
         problem: said
@@ -264,7 +261,7 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
         f"{len(found.problems)} problems: {', '.join(found.problems)}",
         f"reading: {'see labels' if several else 'default'}",
         (
-            f"mean ranks, 1 is best, of the {metric(entry['metric']).label}{at or ' at the end'},"
+            f"mean ranks, 1 is best, of the {metric(entry['metric']).label} at the end,"
             " its mean over the common seeds; a dot is larger where several problems have it"
         ),
         "" if found.is_empty else _told_apart(found),

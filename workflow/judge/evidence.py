@@ -117,14 +117,12 @@ class Evidence:
             problem,
             curve,
             reading=self.reading,
-            variant=variant or check.get("variant", DEFAULT),
+            variant=variant,
         )
 
     def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
         """Whether `place` would look for a run that this scale leaves out."""
-        return left_out(
-            self.paper, check, problem, curve, check.get("variant", DEFAULT), self.reading
-        )
+        return left_out(self.paper, check, problem, curve, DEFAULT, self.reading)
 
     def named(self, check: Check, side: str, problem: str) -> list[str]:
         return named(self.paper, check, side, problem, self.reading)

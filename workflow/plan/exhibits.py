@@ -349,15 +349,12 @@ class FigureLine(Drawing, ExhibitLine):
 
 
 class RanksLine(ExhibitLine):
-    """Ranks: algorithms ranked on several problems, as a critical-difference diagram."""
+    """Ranks: algorithms ranked on several problems, at the end of the shortest run there."""
 
     title: Words = said("its title", "Ranks over all problems")
     problems: Annotated[Problems, MinLen(2)] = said("on which problems", ["abalone", "cadata"])
     curves: Annotated[Curves, MinLen(2)] = said("which curves", ["BKB", "uniform"])
     metric: Metric = said("the smaller the better", "simple_regret")
-    at: Annotated[Count | Literal["end"], Expected("a whole number from 1 on, or end")] = said(
-        "after how many evaluations", 100, default="end, that of the shortest run"
-    )
 
 
 class ProfilePanel(Section):

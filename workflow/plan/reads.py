@@ -111,7 +111,7 @@ def variants_of(
     paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT
 ) -> list[str]:
     """The variants at which a check looks at a curve on a problem, those that this scale has."""
-    named = check.get("variants", [check.get("variant", DEFAULT)])
+    named = check.get("variants", [DEFAULT])
     named = list(paper.entry.get("variants", {})) if named == "all" else named
     kept = [variant for variant in named if not selection.is_cut(paper, variant)]
     return [

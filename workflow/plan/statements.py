@@ -40,7 +40,6 @@ from workflow.plan.vocabulary import (
     Section,
     Sentence,
     Study,
-    Variant,
     Variants,
     Words,
     refusal,
@@ -61,7 +60,6 @@ OF_RUNS = {  # what a check of a study does not read
     "relative_to",
     "problems",
     "against",
-    "variant",
     "variants",
     "across",
     "minus",
@@ -97,9 +95,6 @@ class Check(Section):
         default="it is divided by nothing",
     )
     problems: Problems = said("on which problems", ["abalone"], default="all of them")
-    variant: Variant = said(
-        "the variant of curves that name none", "qbar-10", default="the default run"
-    )
 
     @model_validator(mode="after")
     def _reads_one_thing(self) -> Self:

@@ -138,15 +138,11 @@ def test_a_run_that_finds_nothing_feasible_is_last_and_tied(tmp_path):
     assert "infinite: tied for the last ranks" in printed(toy)
 
 
-def test_what_is_read_is_the_end_of_the_shortest_run_or_where_the_line_says(tmp_path):
+def test_what_is_read_is_the_end_of_the_shortest_run(tmp_path):
     toy = filled(tmp_path)
     rising = np.linspace(0.0, 1.0, 60)
     toy.add("A", lambda seed: {"true": rising}, problem="p")
     assert ranked(toy).ranks[0].tolist() == [1, 2, 3]
-    toy.entry["ranks"] = [{**ENTRY, "at": 20}]
-    assert ranked(toy).ranks[0].tolist() == [3, 1, 2]
-    assert "after 20 evaluations" in printed(toy)
-    toy.entry["ranks"] = [ENTRY]
     toy.add("C", noisy(0.7), problem="p", budget=20)
     assert ranked(toy).ranks[0].tolist() == [3, 1, 2]
 
