@@ -70,14 +70,16 @@ class Claim:
         if many == 1:
             said = {FOR: "decides for", AGAINST: "decides against"}.get(sides[0])
             return f"Its one comparison {said or 'decides neither for nor against'} the claim."
+        apart = sum(bool(one.apart) for one in found)
         parts = [f"{sides.count(FOR)} of {many} comparisons decide for the claim"]
         if against := sides.count(AGAINST):
             parts.append(f"{against} against it")
-        apart = sum(bool(one.apart) for one in found)
         if neither := many - sides.count(FOR) - against - apart:
             parts.append(f"{neither} for neither side")
         if apart:
             parts.append(f"{apart} are counted apart")
+        if apart == many:
+            parts = [f"All {many} comparisons are counted apart"]
         return f"{', '.join(parts)}; the weakest is {found[0].what}."
 
     @property
