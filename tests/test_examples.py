@@ -53,7 +53,9 @@ def test_no_example_is_longer_than_25_lines():
 
 
 def test_the_notebook_of_designs_runs_with_few_evaluations(capsys):
-    """Whose cells check all functions at the best points that are known."""
+    """Whose cells check all functions at the best points that are known; its last one shows what
+    the whole table came to.
+    """
     notebook = json.loads((ROOT / "examples" / "engineering.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(one["source"]) for one in notebook["cells"] if one["cell_type"] == "code"]
     names = {}
@@ -64,4 +66,7 @@ def test_the_notebook_of_designs_runs_with_few_evaluations(capsys):
         exec(cell, names)
     assert len(names["table"]) == 3 + 2 * 4
     assert "pressure vessel" in capsys.readouterr().out
-    assert all(one.get("outputs", []) == [] for one in notebook["cells"])
+    *others, last = notebook["cells"]
+    assert all(one.get("outputs", []) == [] for one in others)
+    (shown,) = last["outputs"]
+    assert len(shown["text"]) == 2 + 6 * (3 + 4)
