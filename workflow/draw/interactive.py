@@ -1,8 +1,8 @@
 """The panels of a figure as JSON, for pages on which curves can be switched off and axes changed.
 
 Curves keep some hundred points and four digits: enough to look at, and small enough to commit. The
-CSV beside holds all of them. Bands keep fewer digits. The seeds of a curve keep fewer points, too,
-since there are many of them.
+CSV beside holds all of them. The seeds of a curve keep fewer points and
+digits, since there are many of them.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ POINTS, LEAST = 110, 48  # points of a curve, in a figure of few of them and of 
 TRACED, FEWEST = 32, 12  # the same of a seed
 LINES = 24  # curves from which on a figure counts as one of many
 MANY = 20  # seeds that can be told apart; a curve of more has no lines of its seeds
-DIGITS, FEW = 4, 3  # of what is drawn; of bands and seeds
+DIGITS, FEW = 4, 3  # of what is drawn; of its seeds
 DOTTED, LONG, DASH_DOT, PRINTED = [2, 3], [9, 4], [9, 3, 2, 3], [4, 2]  # pixels
 
 
@@ -74,11 +74,7 @@ def _line(line: Line, points: int, traced: int, *, logarithmic: bool) -> dict[st
         "fitted": line.fitted,
         "x": _numbers(line.x[kept]),
         "centre": _numbers(line.centre[kept]),
-        **(
-            {"low": _numbers(line.low[kept], FEW), "high": _numbers(line.high[kept], FEW)}
-            if banded
-            else {}
-        ),
+        **({"low": _numbers(line.low[kept]), "high": _numbers(line.high[kept])} if banded else {}),
         **_each(line, kept, traced, logarithmic=logarithmic),
     }
 
