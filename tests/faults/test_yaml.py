@@ -161,7 +161,6 @@ title: Regret => relative_to: unifrm, title: Regret => figure regret: unknown al
 left: [BKB] => left: [BKBB] => claim better: unknown algorithm 'BKBB'; known: BKB, GP-UCB,
 left: [BKB] => left: [BKB@narrow] => claim better: unknown reading 'narrow'; known: wide
 left: [BKB] => problems: [abalon], left: [BKB] => claim better: unknown problem 'abalon'; known:
-left: [BKB] => variant: thin, left: [BKB] => claim better: unknown variant 'thin'; known: none
 left: [BKB] => lft: [BKB] => line 22, claim better, check.lft: unknown key 'lft'; did you mean
 test: less => test: lesser => claim better, check.test: expected one of less, more, passes,
 says: BKB beats => readings: [narrow], says: BKB beats => claim better: unknown reading 'narrow';

@@ -192,6 +192,7 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
     shutil.copytree(checkout.ROOT / "docs", copy / "docs")
     for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"):
         shutil.copy(checkout.ROOT / name, copy)
+    shutil.copy(checkout.ROOT / "papers" / "README.md", copy / "papers")
     (copy / "papers" / "references.bib").write_text("")
     (copy / DRAWN / "regret.png").unlink()
     assert checkout.run(copy, "workflow.site").returncode == 0
