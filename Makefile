@@ -136,7 +136,6 @@ help:                          ## list the targets and what they take from the e
 	@echo
 	@echo "FRESH=1                         make what is published anew: records in figures/reference/records are ignored"
 	@echo "NOREGRET_DATA=DIR|URL           a mirror of the data, asked before the canonical URLs (data/README.md)"
-	@echo "NOREGRET_DOWNLOAD_HOURS=H       how long one file may take (default: by its size, ten minutes and more)"
 	@echo "NOREGRET_SUBSTITUTES=allowed    labelled substitutes at paper scale, too, where data cannot be had"
 	@echo "NOREGRET_SUBSTITUTES=preferred  no downloads: labelled substitutes for all data that are not on this machine"
 	@echo "NOREGRET_TORCH_INDEX=URL        where make env looks for PyTorch's CPU build, if pip's own index has none (envs/README.md)"

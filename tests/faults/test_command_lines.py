@@ -256,7 +256,7 @@ def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded):
             assert not any(secret in content for content in (*everything, done.stdout, done.stderr))
         return done.stderr.decode()
 
-    assert "HTTP 401" in fetched("anna:wrong-word")
+    assert "error: 401" in fetched("anna:wrong-word")
     assert guarded.hits[f"/{place}"] == 0
     said = fetched(WRITTEN)
     assert guarded.hits[f"/{place}"] >= 1

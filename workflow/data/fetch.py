@@ -298,7 +298,7 @@ def _download(origin: Origin, path: Path, wanted: File) -> None:
     """Raises Rejected, also where no server may be asked."""
     if not downloads_allowed():
         raise Rejected("not asked, since NOREGRET_SUBSTITUTES=preferred")
-    from workflow.data.download import download  # requests takes 0.2 s to import
+    from workflow.data.download import download  # elsewhere the word says whether to
 
     if not origin.member:
         return download(origin.address, path, wanted)

@@ -1,16 +1,17 @@
-"""Downloads against a local server: every way a transfer can break off or have no end, and what is
-left for the next one.
+"""Downloads against a local server: the ways in which a transfer breaks off or has no end, and
+what is left for the next one.
 """
 
 import hashlib
+import os
 import random
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
-import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ def target(tmp_path):
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(module, "PAUSE", 0.01)
+    monkeypatch.setattr(module, "PAUSE", 0.0)
     monkeypatch.setenv("no_proxy", "*")
 
 
@@ -97,19 +98,6 @@ def test_a_file_of_unknown_size_is_accepted(server, target):
     assert target.read_bytes() == BODY
 
 
-def test_the_memory_does_not_grow_with_the_file(server, target):
-    big = bytes(64 << 20)
-    url, wanted = server.serve("/file", big), a_file(big)
-    tracemalloc.start()
-    try:
-        download(url, target, wanted)
-        peak = tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
-    assert target.stat().st_size == len(big)
-    assert peak < 4 << 20
-
-
 def test_a_place_that_cannot_be_written_is_named_and_not_asked_for_again(server, target):
     target.parent.write_text("a file where a folder must be")
     url = server.serve("/file", BODY)
@@ -123,7 +111,7 @@ def test_a_full_disk_is_not_taken_for_a_broken_connection(server, target):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, hard))
     try:
-        with pytest.raises(DataUnavailable, match=r"cannot be written \(File too large\)"):
+        with pytest.raises(DataUnavailable, match="cannot be written"):
             download(url, target, WANTED)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
@@ -133,17 +121,18 @@ def test_a_full_disk_is_not_taken_for_a_broken_connection(server, target):
 # connections that break off
 
 
-def test_a_dropped_connection_is_resumed_as_often_as_it_brings_something(server, target):
+def test_a_dropped_connection_is_resumed(server, target):
     download(server.serve("/file", Answer(BODY, ranges=True, sends=150_000)), target, WANTED)
     assert target.read_bytes() == BODY and left(target) == {"file.bin"}
-    assert server.hits["/file"] == 7 > module.ATTEMPTS and server.sent == len(BODY)
+    assert server.hits["/file"] == 7 and server.sent == len(BODY)
     ranges = [asked["Range"] for asked in server.asked[:3]]
     assert ranges == [None, "bytes=150000-", "bytes=300000-"]
 
 
 def test_a_server_that_ignores_ranges_starts_over(server, target):
     download(server.serve("/file", Answer(BODY, sends=400_000), BODY), target, WANTED)
-    assert target.read_bytes() == BODY and server.sent == 1_400_000
+    assert target.read_bytes() == BODY
+    assert [asked["Range"] for asked in server.asked] == [None, "bytes=400000-", None]
 
 
 @pytest.mark.parametrize("status", [503, 429])
@@ -152,17 +141,16 @@ def test_a_server_that_is_busy_is_asked_again(server, target, status):
     download(server.serve("/file", busy, busy, BODY), target, WANTED)
     assert target.read_bytes() == BODY
     target.unlink()
-    with pytest.raises(Rejected, match=f"HTTP {status}"):
+    with pytest.raises(Rejected, match=f"error: {status}"):
         download(server.serve("/file", busy), target, WANTED)
     assert server.hits["/file"] == module.ATTEMPTS
 
 
-def test_attempts_that_bring_nothing_new_end(server, target):
-    # the first brings something, three do not
-    url = server.serve("/file", Answer(BODY, sends=400_000))
-    with pytest.raises(Rejected, match="400000 bytes read, 600000 more expected"):
+def test_attempts_end_and_what_came_is_kept(server, target):
+    url = server.serve("/file", Answer(BODY, sends=400_000, ranges=True), Answer(BODY, sends=0))
+    with pytest.raises(Rejected, match=r"Empty reply|transfer closed"):
         download(url, target, WANTED)
-    assert server.hits["/file"] == 4 and left(target) == {"file.bin.part"}
+    assert server.hits["/file"] == module.ATTEMPTS and left(target) == {"file.bin.part"}
 
 
 @pytest.mark.parametrize("sha256", [WANTED.sha256, ""])
@@ -174,25 +162,32 @@ def test_a_later_call_goes_on_where_a_checksum_shows_that_this_is_right(server, 
     assert server.asked[-1]["Range"] == ("bytes=600000-" if sha256 else None)
 
 
-def test_a_later_call_goes_on_after_a_kill(server, target):
-    url = server.serve("/file", Answer(BODY, ranges=True, pause=0.001))
+@pytest.mark.parametrize("whole", [True, False], ids=["its curl, too", "itself alone"])
+def test_a_later_call_goes_on_after_a_kill(server, target, whole):
+    """A curl that outlives its process is waited for."""
+    url = server.serve("/file", Answer(BODY, ranges=True, pause=0.0001))
     call = (
         "import sys; from pathlib import Path; from workflow.data.manifest import File; from"
         " workflow.data.download import download; download(sys.argv[1], Path(sys.argv[2]),"
         " File.model_validate_json(sys.argv[3]))"
     )
     command = [sys.executable, "-c", call, url, str(target), WANTED.model_dump_json()]
-    with subprocess.Popen(command, cwd=REPOSITORY, stderr=subprocess.DEVNULL) as process:
+    how = {"cwd": REPOSITORY, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    with subprocess.Popen(command, **how) as process:
         end = time.monotonic() + 600
         while time.monotonic() < end and not (
             part(target).exists() and part(target).stat().st_size > 5000
         ):
             time.sleep(0.01)
+        if whole:
+            os.killpg(process.pid, signal.SIGKILL)
         process.kill()
     held = part(target).stat().st_size
     assert 5000 < held < len(BODY)
     download(server.serve("/file", Answer(BODY, ranges=True)), target, WANTED)
-    assert target.read_bytes() == BODY and server.asked[-1]["Range"] == f"bytes={held}-"
+    assert target.read_bytes() == BODY and left(target) == {"file.bin"}
+    assert server.hits["/file"] == whole
+    assert not whole or server.asked[-1]["Range"] == f"bytes={held}-"
 
 
 @pytest.mark.parametrize(
@@ -201,10 +196,9 @@ def test_a_later_call_goes_on_after_a_kill(server, target):
         Answer(BODY, refuses=416),
         Answer(BODY, says="bytes 0-999999/1000000"),
         Answer(BODY[600_001:], says="bytes 600001-999999/1000000"),
-        Answer(BODY[600_000:], says="nonsense"),
         Answer(OTHER, ranges=True),
     ],
-    ids=["416", "from 0", "off by one", "nonsense", "another version"],
+    ids=["416", "from 0", "off by one", "another version"],
 )
 def test_a_server_that_does_not_go_on_where_we_are_is_asked_from_zero(server, target, answer):
     broken_off(server, target, BODY, 600_000)
@@ -217,7 +211,7 @@ def test_a_server_that_never_goes_on_is_given_up(server, target):
     url = server.serve("/file", Answer(BODY, refuses=416, sends=600_000))
     with pytest.raises(Rejected):
         download(url, target, WANTED)
-    assert server.hits["/file"] < 8
+    assert server.hits["/file"] == module.ATTEMPTS
 
 
 def test_a_resumed_file_that_stays_wrong_is_reported_and_removed(server, target):
@@ -277,34 +271,23 @@ OK = b"HTTP/1.1 200 OK\r\n"
 SIZED = OK + b"Content-Length: %d\r\n\r\n" % len(BODY)
 CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-MOVED = b"HTTP/1.1 302 Found\r\nLocation: /on\r\n"
-SLOW, WHOLE = "too slow: expected at least 5000 bytes a second", "too slow: expected the whole file"
-ANSWER, SILENT = "too slow: expected an answer within 1 s", "Read timed out"
+MOVED = b"HTTP/1.1 302 Found\r\nLocation: /on\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+SLOW = "Operation too slow"
 MANNERS = {  # what it sends at first, then for ever, with what pauses, and what is said of it
-    "says nothing": (b"", b"", 0.01, SILENT),
-    "falls silent within the headers": (OK, b"", 0.01, SILENT),
-    "falls silent within the file": (SIZED + b"x", b"", 0.01, SILENT),
-    "its status line trickles": (b"", b"H", 0.01, ANSWER),
-    "its header trickles": (OK + b"a: ", b"b", 0.01, ANSWER),
-    "continues now and then": (b"", CONTINUE, 0.05, ANSWER),
-    "many header lines": (OK, b"a: b\r\n" * 9, 0.0, "got more than 100 headers"),
-    "sends on without an end": (
-        MOVED + b"Content-Length: 0\r\nConnection: close\r\n\r\n",
-        None,
-        0.0,
-        "Exceeded 10 redirects",
-    ),
-    "sends on with an endless text": (MOVED + b"\r\n", b"x" * 999, 0.0, "Exceeded 10 redirects"),
+    "says nothing": (b"", b"", 0.01, SLOW),
+    "falls silent within the file": (SIZED + b"x", b"", 0.01, SLOW),
+    "its header trickles": (OK + b"a: ", b"b", 0.01, SLOW),
+    "continues now and then": (b"", CONTINUE, 0.05, SLOW),
+    "sends on without an end": (MOVED, None, 0.0, "Maximum .* redirects"),
     "sends on to another kind of server": (
         OK.replace(b"200", b"302") + b"Location: ftp://127.0.0.1/x\r\n\r\n",
         None,
         0.0,
-        "No connection adapters were found for 'ftp://127.0.0.1/x'",
+        "ftp.* (not supported|disabled)",
     ),
     "the file trickles": (SIZED, b"x", 0.01, SLOW),
-    "a chunk's size trickles": (CHUNKED, b"0", 0.01, WHOLE),
-    "lines behind the last chunk": (CHUNKED + b"1\r\nx\r\n0\r\n", b"a: b\r\n", 0.001, WHOLE),
-    "more than the least rate": (SIZED, b"x" * 300, 0.01, WHOLE),
+    "a chunk's size trickles": (CHUNKED, b"0", 0.01, "chunked-encoding"),
+    "lines behind the last chunk": (CHUNKED + b"1\r\nx\r\n0\r\n", b"a: b\r\n", 0.001, SLOW),
 }
 
 
@@ -315,95 +298,37 @@ def certificate(tmp_path_factory):
     return webserver.certificate(tmp_path_factory.mktemp("certificate"))
 
 
-@pytest.fixture
-def short_limits(monkeypatch):
-    for name, value in {"TIMEOUT": (3.0, 0.3), "HEAD": 1.0, "RATE": 5e3, "WINDOW": 0.4}.items():
-        monkeypatch.setattr(module, name, value)
-    monkeypatch.setenv(module.HOURS, str(2.0 / 3600))
-
-
-@pytest.mark.parametrize(
-    ("manner", "encrypted"),
-    [
-        *((manner, False) for manner in MANNERS),
-        ("says nothing", True),
-        ("its header trickles", True),
-        ("a chunk's size trickles", True),
-    ],
-)
-def test_a_server_without_an_end_is_given_up_in_time_with_a_sentence(
-    request, target, monkeypatch, short_limits, manner, encrypted
-):
+@pytest.mark.parametrize("manner", MANNERS)
+def test_a_server_without_an_end_is_given_up_in_time_with_a_sentence(target, monkeypatch, manner):
+    monkeypatch.setattr(module, "WINDOW", 1)
     first, then, pause, said = MANNERS[manner]
-    papers = request.getfixturevalue("certificate") if encrypted else None
-    if papers:
-        monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(papers))
-    if said != ANSWER:  # a loaded machine may answer late, which is not what is asked here
-        monkeypatch.setattr(module, "HEAD", 60.0)
-    running = Rude(first, then, pause, papers)
-    with pytest.raises(Rejected) as refused:
+    running = Rude(first, then, pause)
+    with pytest.raises(Rejected, match=said):
         download(f"{running.url}/file", target, WANTED)
     assert running.lasts  # else it has ended by itself
     running.close()
-    assert said in str(refused.value) and 1 <= running.asked <= 11
-    assert left(target) <= {"file.bin.part"}
+    assert 1 <= running.asked <= 11 and left(target) <= {"file.bin.part"}
 
 
 def test_an_encrypted_file_comes_whole(target, certificate, monkeypatch):
-    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(certificate))
+    monkeypatch.setenv("CURL_CA_BUNDLE", str(certificate))
     running = Rude(SIZED + BODY, None, certificate=certificate)
     download(f"{running.url}/file", target, WANTED)
     running.close()
     assert target.read_bytes() == BODY
 
 
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_a_proxy_without_an_end_is_given_up_too(target, monkeypatch, short_limits, scheme):
-    """Which for an encrypted page answers before there is any encryption."""
-    running = Rude(b"", b"H")
-    monkeypatch.delenv("no_proxy")
-    monkeypatch.setenv(f"{scheme}_proxy", running.url)
-    with pytest.raises(Rejected, match=ANSWER):
-        download(f"{scheme}://example.invalid/file", target, WANTED)
+def test_an_endless_file_of_unknown_size_is_cut_off(target, monkeypatch):
+    monkeypatch.setattr(module, "LOOK", 0.01)
+    running = Rude(CHUNKED, b"2000\r\n" + b"x" * 0x2000 + b"\r\n", 0.0)
+    with pytest.raises(Rejected, match="got more than"):
+        download(f"{running.url}/file", target, WANTED)
     running.close()
-    assert running.asked >= 1
+    assert left(target) <= {"file.bin.part"}
 
 
-def test_a_byte_for_each_connection_is_not_progress_enough(server, target, short_limits):
-    """Each attempt brings something new, and so none of them is counted."""
-    url, start = server.serve("/file", Answer(BODY, ranges=True, sends=1)), time.monotonic()
-    with pytest.raises(Rejected, match="too slow: expected"):
-        download(url, target, WANTED)
-    assert time.monotonic() - start >= 1.9 and server.hits["/file"] > 3
-
-
-def test_what_came_before_the_limit_is_gone_on_with(server, target, short_limits, capsys):
-    slow = Answer(BODY, ranges=True, pause=0.001)
-    with pytest.raises(Rejected, match=WHOLE):
-        download(server.serve("/file", slow), target, WANTED)
-    held = part(target).stat().st_size
-    assert 0 < held < len(BODY) and BODY.startswith(part(target).read_bytes())
-    assert " MB/s" in capsys.readouterr().err
-    download(server.serve("/file", Answer(BODY, ranges=True)), target, WANTED)
-    assert target.read_bytes() == BODY and server.asked[-1]["Range"] == f"bytes={held}-"
-
-
-def test_size_and_environment_say_how_long_a_file_may_take(monkeypatch):
-    for said, size, seconds in [
-        ("", 1, 600.0),
-        ("", 522_767_376, 600 + 522_767_376 / 20e3),
-        ("", 0, 6 * 3600.0),
-        ("24", 1, 86400.0),
-        ("0.5", 0, 1800.0),
-    ]:
-        monkeypatch.setenv(module.HOURS, said)
-        assert module._seconds(size) == pytest.approx(seconds, abs=1e-3)
-
-
-@pytest.mark.parametrize("said", ["0", "nan", "inf", "1h"])
-def test_hours_that_are_none_are_told(server, target, monkeypatch, said):
-    monkeypatch.setenv(module.HOURS, said)
-    message = f"NOREGRET_DOWNLOAD_HOURS: expected a positive number of hours, got {said!r}"
-    with pytest.raises(DataUnavailable, match=message):
+def test_without_curl_the_sentence_says_so(server, target, monkeypatch):
+    monkeypatch.setenv("PATH", str(target.parent))
+    with pytest.raises(Rejected, match="expected the program curl in PATH, found none: install it"):
         download(server.serve("/file", BODY), target, WANTED)
-    assert server.hits["/file"] == 0
+    assert left(target) == set()

@@ -297,8 +297,8 @@ def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirrored, serve
     for expected in (
         f"{raw}: expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(RAW[:5])}",
         f"{mirrored}/toy/toy.data: expected",
-        f"{server.url}/gone: HTTP 404",
-        f"{closed}: no connection: ",
+        f"{server.url}/gone: curl: (22) The requested URL returned error: 404",
+        f"{closed}: curl: (7) ",
         f"{server.url}/toy.data: expected sha256 {sha256(RAW)}",
         "set NOREGRET_DATA to a directory (or URL of one) that contains toy/toy.data",
         "put the file at data/raw/toy/toy.data",
