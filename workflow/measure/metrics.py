@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from workflow.plan.nearest import or_nearest
 from workflow.trace.cells import PlanError
 from workflow.trace.record import Record
 
@@ -122,11 +123,6 @@ def best_feasible_by_iteration(found: Record) -> Array:
     iteration = reported("iteration")(found)
     last = np.flatnonzero(np.diff(iteration, append=np.inf) > 0)
     return best_feasible(found)[last] if len(last) else np.array([np.nan])
-
-
-def infeasible(found: Record) -> Array:
-    """1 while no evaluation so far is feasible; its mean over the seeds is a share."""
-    return np.isinf(best_feasible(found)).astype(np.float64)
 
 
 def feasible_evaluations(found: Record) -> Array:
@@ -295,7 +291,6 @@ METRICS: Mapping[str, Metric] = {
         "k",
         reads=REPORTS,
     ),
-    "infeasible": Metric("nothing feasible found", "share of seeds", infeasible),
     "feasible_evaluations": Metric(
         "feasible evaluations after the initial design", "", feasible_evaluations
     ),
@@ -308,7 +303,6 @@ METRICS: Mapping[str, Metric] = {
     ),
     "stuck": Metric("recommendation not optimal", "share of seeds", stuck, reads=RECOMMENDATION),
     "seconds": Metric("time of the algorithm", "s", seconds, reads=TIME),
-    "experiment_seconds": Metric("time of the experiments", "simulated s", experiment_seconds),
     "total_seconds": Metric("time of algorithm and experiments", "s", total_seconds, reads=TIME),
     "given_seconds": Metric("time to learn from existing data", "s", given_seconds, reads=TIME),
     "batch_size": Metric("batch size", "evaluations", batch_size),
@@ -333,7 +327,7 @@ def metric(name: str) -> Metric:
         words = REPORTED.get(short, (short.replace("_", " "), ""))
         return Metric(*words, reported(short), reads=REPORTS)
     if name not in METRICS:
-        raise PlanError(f"unknown metric {name!r}; known: {', '.join(METRICS)}, report.NAME")
+        raise PlanError(f"unknown metric {name!r}{or_nearest(name, [*METRICS, 'report.NAME'])}")
     return METRICS[name]
 
 

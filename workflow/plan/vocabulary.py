@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
-from workflow.plan.nearest import nearest, or_nearest
+from workflow.plan.nearest import or_nearest
 
 NEVER_NAMES = ("store", "studies", "default")  # they are folders or mean something else
 METRICS = (
@@ -37,14 +37,12 @@ METRICS = (
     "best_feasible",
     "best_feasible_iterate",
     "best_feasible_by_iteration",
-    "infeasible",
     "feasible_evaluations",
     "search_for_feasible",
     "centre_distance",
     "late_descent",
     "stuck",
     "seconds",
-    "experiment_seconds",
     "total_seconds",
     "given_seconds",
     "batch_size",
@@ -145,7 +143,7 @@ def parts(name: str, kind: str = "algorithm") -> list[tuple[str, str]]:
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     """A sentence about a name that nothing has."""
-    return f"unknown {kind} {name!r}; known: {', '.join(known) or 'none'}{nearest(name, known)}"
+    return f"unknown {kind} {name!r}{or_nearest(name, known)}"
 
 
 @dataclass(frozen=True)

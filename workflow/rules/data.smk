@@ -9,6 +9,7 @@ from workflow.data.places import mirror_as_shown
 
 
 rule fetch:
+    """Prepare a real table of a data set."""
     output:
         "data/prepared/{name}.parquet",
     log:
@@ -26,6 +27,7 @@ rule fetch:
 
 
 rule fetch_or_substitute:
+    """Prepare the real table of a data set, or a labelled substitute."""
     output:
         "data/prepared/or-substitute/{name}.parquet",
     log:

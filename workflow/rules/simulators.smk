@@ -3,6 +3,7 @@
 
 
 rule simulator:
+    """Build a simulator of ours from its source."""
     input:
         local("simulators/{name}.cc"),
     output:
