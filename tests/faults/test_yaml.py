@@ -133,17 +133,17 @@ is: bkb.BKB => is: bkb.BKBB => no BKBB in algorithms/bkb.py
 is: tables.abalone => is: tables.abalon => no abalon in problems/tables.py
 data: abalone, =>  => reads a data set: add a line `data: NAME`
 is: bkb.BKB => is: api.Optimizer => algorithm BKB, is: expected module.Class or module.function,
-data: abalone => data: abalon => problem abalone: unknown data 'abalon'; did you mean 'abalone'? known: abalone, cadata,
+data: abalone => data: abalon => problem abalone: unknown data 'abalon'; did you mean 'abalone'?
 data: abalone => data: ../../secret => problem abalone, data: expected the name of a data set:
 room: unlimited => room: unlimited, execution: async => expected a number of workers as `room`
 runs: [{}] => runs: [] => line 16, runs: expected at least one entry, got []
 runs: [{}] => runs: => line 16, runs: expected a list, got nothing
-runs: [{}] => runs: [{algorithms: [BKBB]}] => unknown algorithm 'BKBB'; did you mean 'BKB'? known: BKB, GP-UCB,
-runs: [{}] => runs: [{problems: [abalon]}] => unknown problem 'abalon'; did you mean 'abalone'? known: abalone
+runs: [{}] => runs: [{algorithms: [BKBB]}] => unknown algorithm 'BKBB'; did you mean 'BKB'?
+runs: [{}] => runs: [{problems: [abalon]}] => unknown problem 'abalon'; did you mean 'abalone'?
 runs: [{}] => runs: [{readings: [mine]}] => unknown reading 'mine'; known: wide
 runs: [{}] => runs: [{}, {budget: 29}] => one run abalone/BKB at scale smoke, got two, of 29 and 30
 runs: [{}] => runs: [{variants: [narrow]}] => unknown variant 'narrow'; known:
-{BKB: {bandwidth: 9}} => {BKBB: {bandwidth: 9}} => reading wide: unknown algorithm 'BKBB'; did you mean 'BKB'? known:
+{BKB: {bandwidth: 9}} => {BKBB: {bandwidth: 9}} => reading wide: unknown algorithm 'BKBB'
 {BKB: {bandwidth: 9}} => {BKB: {bandwith: 9}} => reading wide, BKB: unknown parameter bandwith;
 readings: { => variants: {thin: {bandwith: 9}}\nreadings: { => variant thin: unknown parameter
 """
@@ -158,9 +158,9 @@ title: Regret => relative_to: unifrm, title: Regret => figure regret: unknown al
 {id: regret, => {id: ../regret, => figure ../regret, id: expected an id of at most 64 letters,
 {id: regret, => {id: verdicts, => 'verdicts' twice or the name of a report: rename one
 {id: regret, => {id: regret, scales: [huge], => unknown scale 'huge'; known: smoke, short, paper
-left: [BKB] => left: [BKBB] => claim better: unknown algorithm 'BKBB'; did you mean 'BKB'? known: BKB, GP-UCB,
+left: [BKB] => left: [BKBB] => claim better: unknown algorithm 'BKBB'; did you mean 'BKB'?
 left: [BKB] => left: [BKB@narrow] => claim better: unknown reading 'narrow'; known: wide
-left: [BKB] => problems: [abalon], left: [BKB] => claim better: unknown problem 'abalon'; did you mean 'abalone'? known:
+left: [BKB] => problems: [abalon], left: [BKB] => claim better: unknown problem 'abalon'
 left: [BKB] => lft: [BKB] => line 22, claim better, check.lft: unknown key 'lft'; did you mean
 test: less => test: lesser => claim better, check.test: expected one of less, more, passes,
 says: BKB beats => readings: [narrow], says: BKB beats => claim better: unknown reading 'narrow';
@@ -181,7 +181,10 @@ def test_names_of_claims_are_used_once_and_those_of_withdrawn_ones_lead_somewher
     for stands, said in (
         (f"claims:\n{CLAIM}", once),
         (gone, f"withdrawn claim better: {once}"),
-        (nowhere, "withdrawn claim best: unknown claim 'beter'; did you mean 'better'? known: better"),
+        (
+            nowhere,
+            "withdrawn claim best: unknown claim 'beter'; did you mean 'better'? known: better",
+        ),
     ):
         assert said in refusal(root, changed("claims:\n", stands))
 

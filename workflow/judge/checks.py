@@ -374,14 +374,15 @@ def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float
 def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """Ratio of standard deviations over seeds, with the F interval; undecidable below a factor."""
     left, right = data
-    factor, n = check.get("factor", SPREADS), len(left)
+    n = len(left)
     ratio = float(left.std(ddof=1) / right.std(ddof=1)) if n > 1 and right.std() > 0 else NAN
     free = max(n - 1, 1)
     low, high = (
         ratio / float(np.sqrt(stats.f.ppf(q, free, free))) for q in (1 - LEVEL / 2, LEVEL / 2)
     )
     p, p_against = (float(one(ratio**2, free, free)) for one in (stats.f.cdf, stats.f.sf))
-    reason = f"ratio of spreads within a factor {factor:g}" if 1 / factor < ratio < factor else ""
+    is_near = 1 / SPREADS < ratio < SPREADS
+    reason = f"ratio of spreads within a factor {SPREADS:g}" if is_near else ""
     words = what.replace(" and ", " spreads less than ", 1)
     test = Test(n, ratio, low, high, p, NAN, p_against, NAN)
     seen = detectable_ratio(n, level)
@@ -398,7 +399,7 @@ def slopes(check: Check, data: Pairs) -> Array:
     """The exponent of each seed's power law over the window of a check, (n,)."""
     found = []
     for x, y in data:
-        chosen = (x >= check["from"]) & (x <= check.get("to", np.inf))
+        chosen = x >= check["from"]
         found.append(power_law(x[chosen], y[chosen])[1])
     return np.array(found)
 
@@ -448,7 +449,7 @@ def _band(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     greatest value seen.
     """
     inside, rows = within_band(check, data)
-    return _kept(inside, check, what, rows, "value", _ends(check))
+    return _kept(inside, what, rows, "value", _ends(check))
 
 
 def within_band(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
@@ -466,7 +467,7 @@ def _bound(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     factor = check.get("factor", 1.0)
     words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
     inside, ratios = below_bound(check, data)
-    return _kept(inside, check, words, ratios, "ratio", [1.0])
+    return _kept(inside, words, ratios, "ratio", [1.0])
 
 
 def below_bound(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
@@ -482,20 +483,19 @@ def below_bound(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
 
 def _kept(
     inside: Sequence[Array],
-    check: Check,
     what: str,
     rows: Sequence[Array],
     number: str,
     borders: Sequence[float],
 ) -> Comparison:
-    """A statement about every row. It holds in a seed if all rows keep it, or the share of them
-    that the check asks for. `number` says what `rows` are: values, or ratios to a bound.
+    """A statement about every row. It holds in a seed if all rows keep it. `number` says what
+    `rows` are: values, or ratios to a bound.
 
     One seed that breaks it refutes it; one without a row says nothing, and leaves no number. Where
     all keep it, p is that of at least half of all runs breaking it: 2^-n.
     """
-    wanted, n = check.get("share", 1.0), len(inside)
-    kept_by = [bool(seen.mean() >= wanted) for seen in inside if len(seen)]
+    n = len(inside)
+    kept_by = [bool(seen.all()) for seen in inside if len(seen)]
     hits, broken = sum(kept_by), kept_by.count(False)
     every = np.concatenate([*rows, np.empty(0)])
     seen = every[~np.isnan(every)]  # 0 <= 0 is kept and has no ratio

@@ -26,7 +26,6 @@ PASSES = 0.9  # a null model that passes so often shows that the check decides n
 REPEATS = 1000  # resampled claims: a share of 0.9 has a standard error of 0.01
 SIDES = ("left", "column")  # what a check says of which
 CURVES = ("left", "curves")  # whose runs a check is about
-BOUNDS = ("at_least", "at_most")  # of a null model's own column, in place of the check's
 
 
 def why(evidence: Evidence, claim: Claim) -> str:
@@ -60,9 +59,10 @@ def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
     if "always" in line:
         return 1.0
     side = next(side for side in SIDES if side in check)
-    bounds = {name: line[name] for name in BOUNDS if name in line}
-    kept = {name: said for name, said in check.items() if not bounds or name not in BOUNDS}
-    return float(holds(evidence, {**kept, side: line["column"], **bounds}))
+    if "at_least" in line:  # in place of the check's own bounds
+        check = {name: said for name, said in check.items() if name != "at_most"}
+        check["at_least"] = line["at_least"]
+    return float(holds(evidence, {**check, side: line["column"]}))
 
 
 def _by_luck(evidence: Evidence, check: Mapping[str, Any], curve: str) -> float:

@@ -25,6 +25,7 @@ from workflow.plan.vocabulary import (
     Curves,
     Errata,
     Expected,
+    Flag,
     Id,
     Metric,
     Named,
@@ -66,7 +67,6 @@ class Exhibit:
     one: str  # a line of it, for people; the wildcard of its rule
     says: str  # what it is, on the reference page
     line: Any  # the type of a line
-    example: Line  # of a line, for the reference page
     program: str  # the module of workflow/ that draws it
     ends: tuple[str, ...]  # of the files that its program makes
     shown: Mapping[str, str]  # how the site shows it: the ending of the file. First: all
@@ -103,9 +103,7 @@ def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:
     return [(kind, line) for kind in REGISTRY.values() for line in entry.get(kind.section, [])]
 
 
-def kinds_of_exhibits(
-    papers: Iterable[Paper],
-) -> list[tuple[Exhibit, tuple[str, ...], list[str]]]:
+def kinds_of_exhibits(papers: Iterable[Paper]) -> list[tuple[Exhibit, tuple[str, ...], list[str]]]:
     """Each kind of exhibit by the endings of its files, with `paper/name` of those that have them:
     what is drawn by one rule.
     """
@@ -151,26 +149,26 @@ def _has(kind: Exhibit, paper: Paper, line: Line) -> bool:
 class ExhibitLine(Section):
     """What every exhibit may say."""
 
-    id: Id = said("its name, and that of its files", "fig1")
-    where: Words = said("where the paper shows it", "Fig. 1", default="it is an addition of ours")
-    title: Words = said("its title", "Regret on Abalone", default="its id")
+    id: Id = said("its name, and that of its files")
+    where: Words = said("where the paper shows it", default="it is an addition of ours")
+    title: Words = said("its title", default="its id")
     note: Words = said(
-        "what the reader has to know, in the small print", "two seeds", default="nothing is added"
+        "what the reader has to know, in the small print", default="nothing is added"
     )
-    scales: Scales = said("only at these scales", ["paper"], default="at all")
+    scales: Scales = said("only at these scales", default="at all")
 
 
 class Window(Section):
     """Where a fit begins."""
 
-    from_: Number = said("where the fit begins", 100, key="from", unit="that of x")
+    from_: Number = said("where the fit begins", key="from", unit="that of x")
 
 
 class Stretch(Section):
     """A power law that is fitted and drawn beyond the data."""
 
-    from_: Count = said("where the fit begins", 1000, key="from", unit="evaluations")
-    to: Count = said("up to where it is drawn", 10000, unit="evaluations")
+    from_: Count = said("where the fit begins", key="from", unit="evaluations")
+    to: Count = said("up to where it is drawn", unit="evaluations")
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
@@ -182,8 +180,8 @@ class Stretch(Section):
 class Level(Section):
     """A horizontal line at the median over seeds of a study's column."""
 
-    study: StudyName = said("which study", "best-known")
-    column: Column = said("which column", "best")
+    study: StudyName = said("which study")
+    column: Column = said("which column")
 
 
 Range = Annotated[
@@ -196,84 +194,64 @@ BANDS = ("ci95", "ci95-log", "wald", "se", "iqr", "none")
 class Drawing(Section):
     """What a panel of a figure may say; what the figure says holds in all its panels."""
 
-    metric: Metric = said(
-        "what is drawn of runs", "cumulative_regret", default="columns of `study` are drawn"
-    )
+    metric: Metric = said("what is drawn of runs", default="columns of `study` are drawn")
     relative_to: Curve = said(
-        "the metric is divided by that of this curve",
-        "uniform",
-        default="it is divided by nothing",
+        "the metric is divided by that of this curve", default="it is divided by nothing"
     )
-    problem: Problem = said("whose runs", "abalone", default="`study` is given")
-    curves: Curves = said("which curves", ["BKB", "uniform"], default="`study` is given")
+    problem: Problem = said("whose runs", default="`study` is given")
+    curves: Curves = said("which curves", default="`study` is given")
     controls: Curves = said(
         "curves drawn from their default run, whatever the reading and the variant of the panel",
-        ["uniform"],
         default="none",
     )
-    reading: Reading = said("the reading of curves that name none", "wide", default="the default")
-    variant: Variant = said("the variant of curves that name none", "qbar-10", default="none")
+    reading: Reading = said("the reading of curves that name none", default="the default")
+    variant: Variant = said("the variant of curves that name none", default="none")
     band: Annotated[
         Literal["ci95", "ci95-log", "wald", "se", "iqr", "none"],
         Expected(f"one of {', '.join(BANDS)}"),
     ] = said(
         "the line and the band around it: mean with its 95 % t interval, the same in logarithms,"
         " mean with 1.96 or with 1 standard error, median with quartiles, or mean alone",
-        "ci95",
         default="ci95",
     )
-    xlabel: Words = said("below the axis", "evaluations", default="what is drawn")
-    ylabel: Words = said("beside the axis", "regret", default="what is drawn")
-    xscale: Scaling = said("of the axis", "log", default="linear")
-    yscale: Scaling = said("of the axis", "log", default="linear")
-    ylim: Range = said("the ends of the axis", [0, 1], default="all data", unit="that of y")
+    xlabel: Words = said("below the axis", default="what is drawn")
+    ylabel: Words = said("beside the axis", default="what is drawn")
+    xscale: Scaling = said("of the axis", default="linear")
+    yscale: Scaling = said("of the axis", default="linear")
+    ylim: Range = said("the ends of the axis", default="all data", unit="that of y")
     extrapolate: Stretch = said(
-        "a power law through the measured end of curves, drawn up to `to`",
-        {"from": 1000, "to": 10000},
-        default="none",
+        "a power law through the measured end of curves, drawn up to `to`", default="none"
     )
-    to: Count = said("draw the first evaluations only", 1000, default="all", unit="evaluations")
-    shortest: Annotated[Literal[True], Expected("true, or no such line")] = said(
-        "true: all curves end where the shortest one does", True, default="each at its own end"
+    to: Count = said("draw the first evaluations only", default="all", unit="evaluations")
+    shortest: Flag = said(
+        "true: all curves end where the shortest one does", default="each at its own end"
     )
     known: Count = said(
         "evaluations before the first one of ours, with which the axis begins",
-        2000,
         default="0",
         unit="evaluations",
     )
     lines: dict[str, Annotated[float | Level, Expected("a number, or a study with a column")]] = (
-        said(
-            "label: a horizontal line, at a number or at the median of a column",
-            {"optimum": 2.5},
-            default="none",
-        )
+        said("label: a horizontal line, at a number or at the median of a column", default="none")
     )
-    bars: Yes = said(
-        "bands are not shaded, but stand as bars at the end alone", True, default="shaded"
-    )
-    study: StudyName = said("whose columns are drawn", "lemma-3", default="runs are drawn")
-    x: Column = said("study: the column along the axis", "t", default="evaluations")
+    bars: Yes = said("bands are not shaded, but stand as bars at the end alone", default="shaded")
+    study: StudyName = said("whose columns are drawn", default="runs are drawn")
+    x: Column = said("study: the column along the axis", default="evaluations")
     y: Annotated[Names | str, Expected("the name of a column, or a list of them, each once")] = (
-        said("study: the columns that are drawn", "ratio", default="the metric")
+        said("study: the columns that are drawn", default="the metric")
     )
     split: Column = said(
-        "study: one line for each value of this column", "qbar", default="one line a column"
+        "study: one line for each value of this column", default="one line a column"
     )
     names: dict[str, Words] = said(
         "in the legend: the name of a curve, of a column of a study, or of a value of its split"
         " column",
-        {"10": "ten"},
         default="the curve, the column, or column = value",
     )
     fit: Window = said(
-        "study: the exponent of a power law from some x on is put into the legend",
-        {"from": 100},
-        default="none",
+        "study: the exponent of a power law from some x on is put into the legend", default="none"
     )
-    rows: Rows = said(
-        "study: column: value, of the rows that are drawn", {"qbar": 10}, default="all"
-    )
+    rows: Rows = said("study: column: value, of the rows that are drawn", default="all")
 
 
 OF_STUDIES = {"x", "y", "split", "names", "fit", "rows"}
@@ -298,25 +276,20 @@ NOT_OF_DOTS = {"reading", "controls", "extrapolate"}
 class PanelLine(Drawing):
     """One panel of a figure."""
 
-    title: Words = said("above the panel", "Abalone", default="nothing is shown")
+    title: Words = said("above the panel", default="nothing is shown")
 
 
 class FigureLine(Drawing, ExhibitLine):
     """A figure: curves over evaluations, dots at their ends, or columns of a study, in panels."""
 
     kind: Annotated[Literal["curves", "dots"], Expected("curves or dots")] = said(
-        "curves over evaluations, or a dot for each seed at the end of each curve",
-        "dots",
-        default="curves",
+        "curves over evaluations, or a dot for each seed at the end of each curve", default="curves"
     )
     readings: Readings = said(
-        "dots: the readings side by side; `default` is the default one",
-        ["default", "wide"],
-        default="the default one",
+        "dots: the readings side by side; `default` is the default one", default="the default one"
     )
     panels: Annotated[list[PanelLine], MinLen(1)] = said(
-        "its panels; each says what differs from the figure",
-        [{"problem": "abalone", "title": "Abalone"}],
+        "its panels; each says what differs from the figure"
     )
 
     @model_validator(mode="after")
@@ -351,18 +324,18 @@ class FigureLine(Drawing, ExhibitLine):
 class RanksLine(ExhibitLine):
     """Ranks: algorithms ranked on several problems, at the end of the shortest run there."""
 
-    title: Words = said("its title", "Ranks over all problems")
-    problems: Annotated[Problems, MinLen(2)] = said("on which problems", ["abalone", "cadata"])
-    curves: Annotated[Curves, MinLen(2)] = said("which curves", ["BKB", "uniform"])
-    metric: Metric = said("the smaller the better", "simple_regret")
+    title: Words = said("its title")
+    problems: Annotated[Problems, MinLen(2)] = said("on which problems")
+    curves: Annotated[Curves, MinLen(2)] = said("which curves")
+    metric: Metric = said("the smaller the better")
 
 
 class ProfilePanel(Section):
     """One panel of a line of profiles."""
 
-    title: Words = said("above the panel", "Functions in 20 dimensions", default="nothing is shown")
-    problems: Problems = said("over which problems", ["abalone", "cadata"])
-    curves: Curves = said("which curves", ["BKB", "uniform"], default="those of the line")
+    title: Words = said("above the panel", default="nothing is shown")
+    problems: Problems = said("over which problems")
+    curves: Curves = said("which curves", default="those of the line")
 
 
 class ProfilesLine(ExhibitLine):
@@ -371,118 +344,99 @@ class ProfilesLine(ExhibitLine):
     that any of the curves finds with that seed.
     """
 
-    title: Words = said("its title", "Targets reached on all functions")
-    curves: Curves = said("which curves", ["BKB", "uniform"])
+    title: Words = said("its title")
+    curves: Curves = said("which curves")
     targets: Annotated[
         list[Annotated[float, Gt(0), Lt(1)]], MinLen(1), Expected("numbers above 0 and below 1")
-    ] = said("the shares of the way that are left", [0.3, 0.1, 0.03])
+    ] = said("the shares of the way that are left")
     over: Annotated[Literal["evaluations", "seconds"], Expected("evaluations or seconds")] = said(
         "evaluations: as a share of the budget after the initial design; seconds: CPU time of the"
-        " algorithm",
-        "evaluations",
+        " algorithm"
     )
-    panels: Annotated[list[ProfilePanel], MinLen(1)] = said(
-        "its panels", [{"problems": ["abalone", "cadata"]}]
-    )
+    panels: Annotated[list[ProfilePanel], MinLen(1)] = said("its panels")
 
 
 class PictureLine(ExhibitLine):
     """A picture: the best design that any of the curves has found, under any reading."""
 
-    is_: Target = said("the function in workflow/draw/drawers/", "frames.truss", key="is")
-    problem: Problem = said("on which problem", "truss")
-    curves: Curves = said(
-        "whose best design; of a curve that names no reading, under all of them", ["LCBO", "SCBO"]
-    )
-    moves: Yes = said("whether there is a GIF beside the PNG", True, default="false")
+    is_: Target = said("the function in workflow/draw/drawers/", key="is")
+    problem: Problem = said("on which problem")
+    curves: Curves = said("whose best design; of a curve that names no reading, under all of them")
+    moves: Yes = said("whether there is a GIF beside the PNG", default="false")
 
 
 class TableLine(ExhibitLine):
     """What every table may say."""
 
-    errata: Errata = said(
-        "errata of the paper that are listed below the table", ["eq-3"], default="none"
-    )
+    errata: Errata = said("errata of the paper that are listed below the table", default="none")
 
 
 class ParametersTable(TableLine):
     """`parameters`: one parameter of several algorithms on each problem, as published."""
 
-    kind: Literal["parameters"] = said("which table", "parameters")
-    parameter: Words = said("which parameter", "bandwidth")
-    algorithms: Algorithms = said("of which algorithms", ["BKB", "GP-UCB"])
-    problems: Problems = said("on which problems", ["abalone"], default="all of them")
+    kind: Literal["parameters"] = said("which table")
+    parameter: Words = said("which parameter")
+    algorithms: Algorithms = said("of which algorithms")
+    problems: Problems = said("on which problems", default="all of them")
 
 
 class SettingsTable(TableLine):
     """`settings`: several parameters of each algorithm on each problem, as published."""
 
-    kind: Literal["settings"] = said("which table", "settings")
-    problems: Problems = said("on which problems", ["abalone"])
+    kind: Literal["settings"] = said("which table")
+    problems: Problems = said("on which problems")
     settings: Annotated[dict[Annotated[str, Named("algorithm")], Names], MinLen(1)] = said(
-        "algorithm: its parameters", {"BKB": ["qbar", "xi"]}
+        "algorithm: its parameters"
     )
 
 
 class DiagnosticsTable(TableLine):
     """`diagnostics`: where runs end, how long they take, and what the optimizers say."""
 
-    kind: Literal["diagnostics"] = said("which table", "diagnostics")
-    problems: Problems = said("on which problems", ["abalone"])
-    curves: Curves = said("of which curves", ["BKB"])
-    readings: Readings = said("under which readings", ["default"], default="the default one")
-    relative_to: Curve = said(
-        "regret is divided by that of this curve", "uniform", default="no such column"
-    )
-    reports: Names = said(
-        "what the optimizers report at their end", ["dictionary"], default="nothing"
-    )
+    kind: Literal["diagnostics"] = said("which table")
+    problems: Problems = said("on which problems")
+    curves: Curves = said("of which curves")
+    readings: Readings = said("under which readings", default="the default one")
+    relative_to: Curve = said("regret is divided by that of this curve", default="no such column")
+    reports: Names = said("what the optimizers report at their end", default="nothing")
 
 
 class FeasibleTable(TableLine):
     """`feasible`: the best feasible value of each run, and how many have one."""
 
-    kind: Literal["feasible"] = said("which table", "feasible")
-    problems: Problems = said("on which problems", ["truss"])
-    curves: Curves = said("of which curves", ["LCBO"])
-    readings: Readings = said("under which readings", ["default"], default="the default one")
+    kind: Literal["feasible"] = said("which table")
+    problems: Problems = said("on which problems")
+    curves: Curves = said("of which curves")
+    readings: Readings = said("under which readings", default="the default one")
 
 
 class StudyTable(TableLine):
     """`study`: means of columns of a study."""
 
-    kind: Literal["study"] = said("which table", "study")
-    study: StudyName = said("which study", "lemma-3")
-    columns: Names = said("the columns whose means are shown", ["ratio"])
-    by: Names = said("the columns whose values make a row", ["qbar"])
-    rows: Rows = said("column: value, of the rows that are read", {"t": 100}, default="all")
+    kind: Literal["study"] = said("which table")
+    study: StudyName = said("which study")
+    columns: Names = said("the columns whose means are shown")
+    by: Names = said("the columns whose values make a row")
+    rows: Rows = said("column: value, of the rows that are read", default="all")
 
 
 class Growth(Section):
     """What the paper says of one solution, and the rows of the study that measure it."""
 
-    solution: Words = said("what is compared", "exact")
-    says: Annotated[dict[str, Words], MinLen(1)] = said(
-        "column of the table: what the paper says", {"growth": "n^3"}
-    )
-    rows: Rows = said(
-        "column: value, of the rows that measure it",
-        {"model": "exact"},
-        default="it is quoted alone",
-    )
+    solution: Words = said("what is compared")
+    says: Annotated[dict[str, Words], MinLen(1)] = said("column of the table: what the paper says")
+    rows: Rows = said("column: value, of the rows that measure it", default="it is quoted alone")
 
 
 class GrowthTable(TableLine):
     """`growth`: published orders of growth beside the exponents that a study measures."""
 
-    kind: Literal["growth"] = said("which table", "growth")
-    study: StudyName = said("which study", "seconds")
-    x: Column = said("the column over which the first of `columns` grows", "n")
-    columns: Names = said("the column that grows", ["seconds"])
-    from_: Number = said("from this x on", 100, key="from", unit="that of x")
-    lines: Annotated[list[Growth], MinLen(1)] = said(
-        "one row each", [{"solution": "exact", "says": {"growth": "n^3"}}]
-    )
+    kind: Literal["growth"] = said("which table")
+    study: StudyName = said("which study")
+    x: Column = said("the column over which the first of `columns` grows")
+    columns: Names = said("the column that grows")
+    from_: Number = said("from this x on", key="from", unit="that of x")
+    lines: Annotated[list[Growth], MinLen(1)] = said("one row each")
 
 
 class PublishedTable(TableLine):
@@ -490,7 +444,7 @@ class PublishedTable(TableLine):
     a row a method, a column a panel.
     """
 
-    kind: Literal["published"] = said("which table", "published")
+    kind: Literal["published"] = said("which table")
 
 
 AnyTable = Annotated[
@@ -519,12 +473,6 @@ enter(
         one="figure",
         says="panels with curves, dots or columns of studies",
         line=FigureLine,
-        example={
-            "id": "fig1",
-            "metric": "cumulative_regret",
-            "curves": ["BKB", "uniform"],
-            "panels": [{"problem": "abalone"}],
-        },
         program="draw.plots",
         ends=("png", "csv", "json"),
         shown={IMAGE: "png", INTERACTIVE: "json"},
@@ -539,13 +487,6 @@ enter(
         one="ranks",
         says="mean ranks over problems",
         line=RanksLine,
-        example={
-            "id": "ranks",
-            "title": "Ranks over all problems",
-            "problems": ["abalone", "cadata"],
-            "curves": ["BKB", "uniform"],
-            "metric": "simple_regret",
-        },
         program="draw.ranks",
         ends=("png", "csv"),
         shown={IMAGE: "png"},
@@ -561,14 +502,6 @@ enter(
         one="profile",
         says="the share of targets that algorithms reach, over several problems",
         line=ProfilesLine,
-        example={
-            "id": "profiles",
-            "title": "Targets reached on all functions",
-            "curves": ["BKB", "uniform"],
-            "targets": [0.3, 0.1, 0.03],
-            "over": "evaluations",
-            "panels": [{"problems": ["abalone", "cadata"]}],
-        },
         program="draw.profiles",
         ends=("png", "csv", "json"),
         shown={IMAGE: "png", INTERACTIVE: "json"},
@@ -584,12 +517,6 @@ enter(
         one="picture",
         says="the best design found, drawn by a function of its own",
         line=PictureLine,
-        example={
-            "id": "best-truss",
-            "is": "frames.truss",
-            "problem": "truss",
-            "curves": ["LCBO", "SCBO"],
-        },
         program="draw.picture",
         ends=("png", "gif"),
         shown={IMAGE: "png", MOVING: "gif"},
@@ -604,12 +531,6 @@ enter(
         one="table",
         says="rows of numbers",
         line=AnyTable,
-        example={
-            "id": "ends",
-            "kind": "feasible",
-            "problems": ["truss"],
-            "curves": ["LCBO", "SCBO"],
-        },
         program="draw.tabulate",
         ends=("csv", "md"),
         shown={SHEET: "md"},

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -18,7 +19,8 @@ from pydantic import BaseModel
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, tags, unwrapped
-from workflow.plan.resolve import ROOT
+from workflow.plan.reader import read
+from workflow.plan.resolve import ROOT, planned
 from workflow.plan.vocabulary import METRICS, OpenSection
 
 PAGE = Path("papers", "README.md")
@@ -102,6 +104,7 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
     """Each property: meaning, default, example; of those that were told, the names. A property with
     a part of its own has its examples there.
     """
+    examples = _examples()
     lines, again = list[str](), list[str]()
     for key, (name, kind) in hints(model).items():
         info = model.model_fields[name]
@@ -115,7 +118,7 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
             f"`{key}`",
             f"{info.description}{unit}",
             "*required*" if info.is_required() else str(extra["default"]),
-            "below" if any(_models(kind, key)) else f"`{key}: {_flow(info.examples)}`",
+            "below" if any(_models(kind, key)) else examples.get((key, info.description), ""),
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     if issubclass(model, OpenSection):
@@ -125,11 +128,37 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
     return "\n".join([*head, *lines, *more])
 
 
-def _flow(examples: Sequence[Any] | None) -> str:
-    """An example as one line of YAML."""
-    text = yaml.safe_dump(
-        (examples or [""])[0], default_flow_style=True, width=10_000, sort_keys=False
-    )
+@cache
+def _examples() -> Mapping[tuple[str, str | None], str]:
+    """By key and meaning, the shortest value that the first paper has which has some, as a line of
+    YAML.
+    """
+    found: dict[tuple[str, str | None], str] = {}
+    for name in planned():
+        here: dict[tuple[str, str | None], str] = {}
+        for key, meaning, value in _said(Paper.model_validate(read(name))):
+            line = f"`{key}: {_flow(value)}`"
+            here[key, meaning] = min(here.get((key, meaning), line), line, key=len)
+        found = {**here, **found}
+    return found
+
+
+def _said(value: object) -> Iterator[tuple[str, str | None, object]]:
+    """Key, meaning and value of all that a part of a paper says."""
+    if isinstance(value, BaseModel):
+        plain = value.model_dump(by_alias=True, exclude_unset=True)
+        for name in value.model_fields_set & type(value).model_fields.keys():
+            info = type(value).model_fields[name]
+            yield info.alias or name, info.description, plain[info.alias or name]
+            yield from _said(getattr(value, name))
+    elif isinstance(value, dict | list):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _said(part)
+
+
+def _flow(value: object) -> str:
+    """A value as one line of YAML."""
+    text = yaml.safe_dump(value, default_flow_style=True, width=10_000, sort_keys=False)
     return text.removesuffix("...\n").strip()
 
 

@@ -7,25 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from typing import (
-    Annotated,
-    Any,
-    Literal,
-    Self,
-    TypeVar,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from typing import Annotated, Any, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
 
 from annotated_types import MinLen
-from pydantic import (
-    BaseModel,
-    ValidationInfo,
-    create_model,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, ValidationInfo, create_model, field_validator, model_validator
 
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.sections import (
@@ -59,135 +44,50 @@ Some = Annotated[dict[Name, T], MinLen(1)]
 class _Paper(Section):
     """One paper: what is run, drawn and claimed."""
 
-    paper: Head = said("the paper itself", {"key": "calandriello2020bbkb"})
+    paper: Head = said("the paper itself")
     borrows: Annotated[dict[Name, BorrowedEntry], MinLen(1)] = said(
         "paper: what a comparison borrows from it; a file with this section is no paper of its own",
-        {"bkb": {"problems": ["abalone"], "curves": ["BKB", "uniform"]}},
         default="everything is its own",
     )
     scales: Some[Scale] = said(
         f"what each scale makes smaller; a paper needs {' and '.join(REQUIRED_SCALES)}: tests run"
-        " smoke, and paper is the published size",
-        {"smoke": {"seeds": 1, "budget": 40}, "paper": {}},
+        " smoke, and paper is the published size"
     )
-    seeds: Seeds = said("repetitions of every run, numbered from 0", 10, unit="seeds")
+    seeds: Seeds = said("repetitions of every run, numbered from 0", unit="seeds")
     problems: Some[ProblemEntry] = said(
-        "name: a problem; needed where none is borrowed",
-        {
-            "abalone": {
-                "is": "tables.abalone",
-                "data": "abalone",
-                "budget": 10000,
-                "room": 1,
-                "init": {"design": "uniform", "n": 1},
-            }
-        },
-        default="all problems are borrowed",
+        "name: a problem; needed where none is borrowed", default="all problems are borrowed"
     )
-    algorithms: Some[AlgorithmEntry] = said(
-        "name: an algorithm", {"uniform": {"is": "random_search.RandomSearch"}}
-    )
+    algorithms: Some[AlgorithmEntry] = said("name: an algorithm")
     variants: dict[Name, Annotated[dict[str, Any], MinLen(1)]] = said(
         "name: parameters of a point of a sweep that the paper itself makes",
-        {"qbar-10": {"qbar": 10}},
         default="the paper sweeps nothing",
     )
     readings: dict[Name, ReadingEntry] = said(
-        "name: one answer to what the paper leaves open",
-        {"wide": {"says": "a kernel with bandwidth 9", "algorithms": {"*": {"bandwidth": 9}}}},
-        default="nothing is read differently",
+        "name: one answer to what the paper leaves open", default="nothing is read differently"
     )
-    runs: Annotated[list[RunLine], MinLen(1)] = said("the cells that are run", [{}])
-    studies: list[StudyEntry] = said(
-        "computations that are no runs",
-        [{"id": "lemma-3", "is": "lemma3.run", "problem": "abalone"}],
-        default="none",
-    )
+    runs: Annotated[list[RunLine], MinLen(1)] = said("the cells that are run")
+    studies: list[StudyEntry] = said("computations that are no runs", default="none")
     published: Annotated[dict[Name, ExperimentEntry], MinLen(1)] = said(
         "name: an experiment whose numbers the paper, its public code or a poster prints",
-        {
-            "tables": {
-                "problems": ["abalone"],
-                "panels": [
-                    {
-                        "panel": "fig-1-right",
-                        "problem": "abalone",
-                        "metric": "cumulative_regret",
-                        "at": [100, 1000],
-                    }
-                ],
-            }
-        },
         default="no numbers are published",
     )
-    claims: list[ClaimEntry] = said(
-        "what the paper claims, and what decides it",
-        [
-            {
-                "id": "better",
-                "where": "Fig. 1",
-                "says": "BKB beats uniform search",
-                "check": {
-                    "test": "less",
-                    "metric": "simple_regret",
-                    "left": ["BKB"],
-                    "right": ["uniform"],
-                },
-            }
-        ],
-        default="none",
-    )
+    claims: list[ClaimEntry] = said("what the paper claims, and what decides it", default="none")
     appendix: list[AppendixEntry] = said(
         "what is judged as claims are and stands in a table of its own, in no tally: controls of"
         " ours, what holds trivially, what lies outside a theorem",
-        [
-            {
-                "id": "worst",
-                "where": "not in the paper",
-                "says": "BKB beats uniform search at its worst",
-                "kind": "control",
-                "check": {
-                    "test": "less",
-                    "metric": "simple_regret",
-                    "left": ["BKB"],
-                    "right": ["uniform"],
-                },
-            }
-        ],
         default="none",
     )
     withdrawn: list[WithdrawnEntry] = said(
         "claims of earlier reports that are not judged any more; their addresses stay",
-        [{"id": "sub-linear", "why": "it is called sublinear", "instead": "sublinear"}],
         default="none",
     )
     assumptions: list[AssumptionEntry] = said(
-        "what the paper leaves open, and what we chose",
-        [{"id": "noise", "what": "0.01", "alternatives": ["0.1"], "why": "Sec. 5"}],
-        default="none",
+        "what the paper leaves open, and what we chose", default="none"
     )
-    deviations: list[DeviationEntry] = said(
-        "where text and public code differ",
-        [{"id": "a", "paper": "max", "code": "min", "default": "paper", "why": "the proof"}],
-        default="none",
-    )
-    errata: list[ErratumEntry] = said(
-        "mistakes in the paper itself",
-        [{"id": "eq-3", "where": "eq. (3)", "says": "1 = 2", "instead": "1 = 1"}],
-        default="none",
-    )
+    deviations: list[DeviationEntry] = said("where text and public code differ", default="none")
+    errata: list[ErratumEntry] = said("mistakes in the paper itself", default="none")
     findings: list[FindingEntry] = said(
-        "what the replication found that the paper does not say",
-        [
-            {
-                "id": "stuck-seeds",
-                "title": "One seed in ten never moves.",
-                "says": "BKB repeats its first arm in one seed of ten.",
-                "figure": "regret",
-                "claims": ["better"],
-            }
-        ],
-        default="none",
+        "what the replication found that the paper does not say", default="none"
     )
 
     @field_validator("scales", mode="after")
@@ -227,7 +127,7 @@ def _with_exhibits() -> type[Section]:
     exhibits = {
         section: (
             list[kind.line],  # type: ignore[name-defined]
-            said(kind.says, [kind.example], default="none"),
+            said(kind.says, default="none"),
         )
         for section, kind in REGISTRY.items()
     }

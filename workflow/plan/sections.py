@@ -14,6 +14,7 @@ from workflow.plan.vocabulary import (
     Count,
     Curve,
     Expected,
+    Flag,
     Id,
     Metric,
     Named,
@@ -44,52 +45,37 @@ Parameters = dict[str, Any]
 class Head(Section):
     """The paper itself: how it is cited and what people call it."""
 
-    key: Id = said("its key in papers/references.bib", "calandriello2020bbkb")
-    label: Words = said(
-        "what people call the paper, in menus", "BBKB", default="the name of the YAML file"
-    )
-    title: Words = said(
-        "its title",
-        "Near-linear Time Gaussian Process Optimization with Adaptive Batching",
-        default="the key stands in its place",
-    )
-    venue: Words = said("where and when it was published", "ICML 2020", default="nothing is shown")
+    key: Id = said("its key in papers/references.bib")
+    label: Words = said("what people call the paper, in menus", default="the name of the YAML file")
+    title: Words = said("its title", default="the key stands in its place")
+    venue: Words = said("where and when it was published", default="nothing is shown")
     link: Annotated[
         str, Expected("an address that begins with https://"), Field(pattern="^https://")
-    ] = said("where it can be read", "https://arxiv.org/abs/1903.05594", default="nothing is shown")
+    ] = said("where it can be read", default="nothing is shown")
     proposes: Words = said(
         "what it proposes and claims, in two or three sentences for who has not read it",
-        "BKB replaces the Gaussian process of GP-UCB by a sketch. It claims ...",
         default="nothing is shown",
     )
-    note: Words = said(
-        "what a reader has to know before anything else",
-        "the text has theorems and no experiments",
-        default="nothing is shown",
-    )
+    note: Words = said("what a reader has to know before anything else", default="nothing is shown")
 
 
 class Scale(Section):
     """What a scale makes smaller. A scale cuts, it never computes anything else."""
 
     seeds: Seeds = said(
-        "repetitions at most", 2, default="as many as `seeds` says", unit="seeds, from 0 on"
+        "repetitions at most", default="as many as `seeds` says", unit="seeds, from 0 on"
     )
     budget: Count = said(
         "evaluations of a run at most",
-        60,
         default="the published budget",
         unit="evaluations, the counted initial design among them",
     )
     after_init: Count = said(
         "evaluations at most after the initial design, which grows with d on some problems",
-        16,
         default="no such limit",
         unit="evaluations",
     )
-    variants: list[Variant] = said(
-        "the only variants that this scale runs", ["qbar-10"], default="all of them"
-    )
+    variants: list[Variant] = said("the only variants that this scale runs", default="all of them")
 
 
 class Design(Section):
@@ -97,16 +83,14 @@ class Design(Section):
 
     design: Annotated[
         Literal["uniform", "uniform-distinct"], Expected("uniform or uniform-distinct")
-    ] = said("how the points are drawn; distinct ones differ from each other", "uniform")
-    n: Count = said("how many points", 5, unit="evaluations")
+    ] = said("how the points are drawn; distinct ones differ from each other")
+    n: Count = said("how many points", unit="evaluations")
     counted: Annotated[bool, Expected("true or false")] = said(
         "whether they count in the budget and in regret; false means data that existed before",
-        False,
         default="true",
     )
     noise: Annotated[Literal[False], Expected("false, or no such line")] = said(
         "false means that the points are observed without noise",
-        False,
         default="they are observed with the noise of the problem",
     )
 
@@ -116,54 +100,45 @@ class ProblemEntry(OpenSection):
     key that is not listed here is a parameter of the constructor that `is:` names.
     """
 
-    is_: Target = said("the function in problems/ that makes it", "tables.abalone", key="is")
+    is_: Target = said("the function in problems/ that makes it", key="is")
     data: Annotated[
         str, Expected("the name of a data set: small letters, digits, underscores", "[a-z0-9_]+")
     ] = said(
-        "the data set that it reads, by its name in data/manifest.yaml",
-        "abalone",
-        default="it reads none",
+        "the data set that it reads, by its name in data/manifest.yaml", default="it reads none"
     )
-    budget: Count = said("the published length of a run", 10000, unit="evaluations")
-    room: Room = said("evaluations that may run at once", 1, unit="evaluations")
+    budget: Count = said("the published length of a run", unit="evaluations")
+    room: Room = said("evaluations that may run at once", unit="evaluations")
     execution: Execution = said(
         "batch: the next queries wait for all running evaluations; async: a free worker is given"
         " one at once",
-        "async",
         default="batch",
     )
-    init: Design = said("the initial design", {"design": "uniform", "n": 5})
+    init: Design = said("the initial design")
     given: dict[str, Words] = said(
         "parameter: what the problem reveals under that name, for every algorithm that has the"
         " parameter and no value of its own for this problem",
-        {"xi": "noise"},
         default="the problem reveals nothing",
     )
     optimum: Annotated[Literal["best-seen"], Expected("best-seen, or no such line")] = said(
         "best-seen: the optimum is unknown, and regret is measured from the best value of all runs"
         " on the problem",
-        "best-seen",
         default="the problem knows its optimum",
     )
     libraries: list[Words] = said(
         "packages whose version decides the values: records of another version are stale",
-        ["mujoco"],
         default="none",
     )
     simulator: Id = said(
         "a program of simulators/*.cc that the problem runs: its source is part of the run",
-        "ns3_wlan",
         default="it runs none",
     )
     substitute: Annotated[Parameters, MinLen(1)] = said(
         "parameters instead of its own where one of `libraries` is not installed and the scale"
         " allows substitutes",
-        {"backend": "growth"},
         default="it waits for its libraries",
     )
     timeout: Positive = said(
         "how long one evaluation may take; a longer one ends its run",
-        600,
         default="3600",
         unit="seconds",
     )
@@ -183,25 +158,24 @@ class AlgorithmEntry(OpenSection):
     differs between problems is a mapping over them; T and 1/T stand for the published budget.
     """
 
-    is_: Target = said("the class in algorithms/", "bkb.BKB", key="is")
+    is_: Target = said("the class in algorithms/", key="is")
     seeds: Seeds = said(
-        "repetitions at most", 3, default="as many as everything else", unit="seeds, from 0 on"
+        "repetitions at most", default="as many as everything else", unit="seeds, from 0 on"
     )
     budget: Count = said(
-        "length of its runs at most", 500, default="the budget of the problem", unit="evaluations"
+        "length of its runs at most", default="the budget of the problem", unit="evaluations"
     )
     room: Annotated[
         Room | dict[str, Room], Expected(f"{ROOM}, or one of these for each problem")
     ] = said(
-        "evaluations that it may run at once", 30, default="that of the problem", unit="evaluations"
+        "evaluations that it may run at once", default="that of the problem", unit="evaluations"
     )
     execution: Annotated[
         Execution | dict[str, Execution],
         Expected("batch or async, or one of these for each problem"),
-    ] = said("as on a problem's line", "async", default="that of the problem")
+    ] = said("as on a problem's line", default="that of the problem")
     libraries: list[Words] = said(
         "packages whose version decides what it asks: records of another version are stale",
-        ["optuna"],
         default="none",
     )
 
@@ -216,12 +190,11 @@ class BorrowedEntry(Section):
     """
 
     problems: Annotated[list[Words], MinLen(1)] = said(
-        "problems of that paper, with budget, initial design and noise", ["abalone"]
+        "problems of that paper, with budget, initial design and noise"
     )
     curves: Annotated[list[Words], MinLen(1)] = said(
         "curves of that paper whose runs on these problems are compared; one that a problem lacks"
-        " is left out there",
-        ["BKB", "uniform"],
+        " is left out there"
     )
 
 
@@ -234,47 +207,42 @@ class ReadingEntry(Section):
     default run.
     """
 
-    says: Sentence = said("what is read differently", "a kernel with bandwidth 9 on all problems")
+    says: Sentence = said("what is read differently")
     follows: Annotated[Literal["public code"], Expected("public code")] = said(
         "that it is the authors' public code as a whole, so that claims are also counted under it",
-        "public code",
         default="it answers one question",
     )
-    control: Annotated[Literal[True], Expected("true, or no such line")] = said(
+    control: Flag = said(
         "that it is an experiment of ours and no answer that the paper leaves room for: its runs"
         " are judged and shown, and it has no vote",
-        True,
         default="it is a reading of the paper",
     )
     problems: dict[str, Parameters] = said(
-        "problem: its parameters under this reading", {"*": {"noise": 0.1}}, default="no change"
+        "problem: its parameters under this reading", default="no change"
     )
     algorithms: dict[str, Parameters] = said(
-        "algorithm: its parameters under this reading",
-        {"BKB": {"bandwidth": 9}, "*": {"surrogate": {"noise_units": "standardised"}}},
-        default="no change",
+        "algorithm: its parameters under this reading", default="no change"
     )
 
 
 class RunLine(Section):
     """Cells: each of the problems with each of the algorithms under each reading and variant."""
 
-    problems: Problems = said("on which problems", ["abalone"], default="all of them")
+    problems: Problems = said("on which problems", default="all of them")
     algorithms: Algorithms = said(
         "which algorithms",
-        ["BKB", "uniform"],
         default="all of them; beside `readings` those alone whose runs the reading changes",
     )
-    readings: Readings = said("under which readings", ["wide"], default="the default one")
+    readings: Readings = said("under which readings", default="the default one")
     variants: Annotated[
         Literal["all"] | Variants, Expected("all, or a list of variants, each once")
-    ] = said("at which variants", "all", default="none")
-    scales: Scales = said("only at these scales", ["paper"], default="at all")
+    ] = said("at which variants", default="none")
+    scales: Scales = said("only at these scales", default="at all")
     seeds: Seeds = said(
-        "repetitions at most", 5, default="as many as everything else", unit="seeds, from 0 on"
+        "repetitions at most", default="as many as everything else", unit="seeds, from 0 on"
     )
     budget: Count = said(
-        "length of the runs at most", 500, default="the budget of the problem", unit="evaluations"
+        "length of the runs at most", default="the budget of the problem", unit="evaluations"
     )
 
 
@@ -283,48 +251,40 @@ class PublishedPanel(Section):
     it is set beside.
     """
 
-    panel: Words = said("the panel in the CSV file", "fig-1-right")
-    label: Words = said("what tables call it", "Powell (24-4)", default="the name of the panel")
-    problem: Problem = said("on which problem", "abalone")
-    metric: Metric = said("which metric of ours", "cumulative_regret")
+    panel: Words = said("the panel in the CSV file")
+    label: Words = said("what tables call it", default="the name of the panel")
+    problem: Problem = said("on which problem")
+    metric: Metric = said("which metric of ours")
     relative_to: Curve = said(
         "the metric is divided by that of this curve, and so are the published numbers if the panel"
         " has that curve",
-        "uniform",
         default="it is divided by nothing",
     )
     denominator: Annotated[Literal["mean", "same seed"], Expected("mean or same seed")] = said(
         "whether it is divided by the mean over seeds or by the run of the same seed",
-        "same seed",
         default="mean",
     )
     statistic: Annotated[Literal["mean", "spread"], Expected("mean or spread")] = said(
         "what is compared over seeds: the mean, or the standard deviation, which the published band"
         " of 1.96 standard errors has",
-        "spread",
         default="mean",
     )
     seeds: Seeds = said(
-        "repetitions behind the published band", 10, default="needed by spread alone", unit="seeds"
+        "repetitions behind the published band", default="needed by spread alone", unit="seeds"
     )
     shown: Annotated[list[Count], MinLen(1)] = said(
         "which of `at` the table of published numbers shows",
-        [1000],
         default="the last one",
         unit="evaluations",
     )
     known: Count = said(
         "evaluations before the first one of ours, which the published x counts",
-        2000,
         default="0",
         unit="evaluations",
     )
-    at: Annotated[list[Count], MinLen(1)] = said(
-        "where both are read", [100, 1000], unit="evaluations"
-    )
+    at: Annotated[list[Count], MinLen(1)] = said("where both are read", unit="evaluations")
     scored: Annotated[Literal[False], Expected("false, or no such line")] = said(
         "false: it has no part in the choice of the nearest setting, and tests it",
-        False,
         default="it is scored",
     )
 
@@ -341,18 +301,8 @@ class ExperimentEntry(Section):
     time.
     """
 
-    problems: Problems = said("whose claims are judged under the nearest reading", ["abalone"])
-    panels: Annotated[list[PublishedPanel], MinLen(1)] = said(
-        "its published numbers",
-        [
-            {
-                "panel": "fig-1-right",
-                "problem": "abalone",
-                "metric": "cumulative_regret",
-                "at": [100, 1000],
-            }
-        ],
-    )
+    problems: Problems = said("whose claims are judged under the nearest reading")
+    panels: Annotated[list[PublishedPanel], MinLen(1)] = said("its published numbers")
 
 
 class StudyEntry(Section):
@@ -360,30 +310,22 @@ class StudyEntry(Section):
     table of numbers for each seed.
     """
 
-    id: Id = said("its name", "lemma-3")
-    is_: Target = said("the function in workflow/studies/", "lemma3.run", key="is")
-    where: Words = said("which part of the paper it tests", "Lemma 3", default="nothing is shown")
-    says: Words = said(
-        "what it computes",
-        "the exact variance over the sketched one, after each evaluation",
-        default="nothing is shown",
-    )
-    problem: Problem = said("the problem on which it computes", "abalone")
+    id: Id = said("its name")
+    is_: Target = said("the function in workflow/studies/", key="is")
+    where: Words = said("which part of the paper it tests", default="nothing is shown")
+    says: Words = said("what it computes", default="nothing is shown")
+    problem: Problem = said("the problem on which it computes")
     seeds: Seeds = said(
         "repetitions at most",
-        5,
         default="as many as everything else",
         unit="seeds, from `first_seed` on",
     )
     first_seed: Seeds = said(
-        "the first of its seeds, for seeds that no choice of its constants has seen",
-        10,
-        default="0",
+        "the first of its seeds, for seeds that no choice of its constants has seen", default="0"
     )
-    parameters: Parameters = said("what its function is given", {"T": 1000}, default="nothing")
+    parameters: Parameters = said("what its function is given", default="nothing")
     cuts: dict[Annotated[Words, Named("scale")], Parameters] = said(
         "scale: the parameters that it makes smaller",
-        {"smoke": {"T": 50}},
         default="a scale cuts T to its budget and changes nothing else",
     )
 

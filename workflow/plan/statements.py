@@ -28,6 +28,7 @@ from workflow.plan.vocabulary import (
     Errata,
     ExhibitName,
     Expected,
+    Flag,
     Id,
     Metric,
     Names,
@@ -50,10 +51,7 @@ At = Annotated[
     Count | Literal["end", "mean", "median", "max", "min"],
     Expected("a number of evaluations, or one of end, mean, median, max, min"),
 ]
-Across = Annotated[
-    Literal["max", "min", "mean"],
-    Expected("one of max, min, mean"),
-]
+Across = Annotated[Literal["max", "min", "mean"], Expected("one of max, min, mean")]
 MOST_HEADLINES = 3  # claims of a paper on the first page
 OF_RUNS = {  # what a check of a study does not read
     "metric",
@@ -75,26 +73,17 @@ Side = Annotated[
 class Check(Section):
     """What every check of a claim may say: which records it reads."""
 
-    study: Study = said(
-        "the study whose columns are read", "lemma-3", default="runs are read, on `problems`"
-    )
-    rows: Rows = said(
-        "column: value, of the rows of the study that are read",
-        {"qbar": 10},
-        default="all rows",
-    )
+    study: Study = said("the study whose columns are read", default="runs are read, on `problems`")
+    rows: Rows = said("column: value, of the rows of the study that are read", default="all rows")
     metric: Metric = said(
         "which number of a run is read",
-        "cumulative_regret",
         default="none: columns of `study` are read",
         unit="that of the metric",
     )
     relative_to: Curve = said(
-        "the metric is divided by that of this curve",
-        "uniform",
-        default="it is divided by nothing",
+        "the metric is divided by that of this curve", default="it is divided by nothing"
     )
-    problems: Problems = said("on which problems", ["abalone"], default="all of them")
+    problems: Problems = said("on which problems", default="all of them")
 
     @model_validator(mode="after")
     def _reads_one_thing(self) -> Self:
@@ -118,16 +107,14 @@ class Summarised(Check):
     at: At = said(
         "where the metric, or the column, is read: after so many evaluations, at the end, or"
         " summarised over the run",
-        "end",
         default="end",
         unit="evaluations",
     )
     variants: Annotated[
         Literal["all"] | Variants, Expected("all, or a list of variants, each once")
-    ] = said("at several variants, whose numbers `across` makes one", "all", default="at one")
+    ] = said("at several variants, whose numbers `across` makes one", default="at one")
     across: Across = said(
         "what becomes of the numbers at several variants: their extremes, or their mean",
-        "max",
         default="there is one variant",
     )
 
@@ -144,10 +131,9 @@ class Sides(Section):
 
     left: Side = said(
         "the left side: curves, each of them compared with each of the right side; or a column of"
-        " the study; or a number",
-        ["BKB"],
+        " the study; or a number"
     )
-    right: Side = said("the right side, as the left one", ["uniform"])
+    right: Side = said("the right side, as the left one")
 
     @model_validator(mode="after")
     def _compares_two_things(self) -> Self:
@@ -188,27 +174,24 @@ class Opposite(Section):
     """A check whose right side may be read on another problem."""
 
     against: Problem = said(
-        "the problem on which the right side is read", "cadata", default="the left side's own"
+        "the problem on which the right side is read", default="the left side's own"
     )
 
 
 class Ordered(Sides, Opposite, Summarised):
     """What `less` and `more` share."""
 
-    factor: Positive = said("the right side is multiplied by it", 2, default="1")
+    factor: Positive = said("the right side is multiplied by it", default="1")
     compare: Annotated[Literal["difference", "ratio"], Expected("difference or ratio")] = said(
         "what is tested over seeds: the difference, or the logarithm of the ratio",
-        "ratio",
         default="difference",
     )
     minus: Curves = said(
         "the smallest of these curves is taken from both sides, each on its problem",
-        ["uniform"],
         default="nothing is taken off",
     )
-    where_defined: Annotated[Literal[True], Expected("true, or no such line")] = said(
+    where_defined: Flag = said(
         "true: seeds in which neither side has a number are left out",
-        True,
         default="a seed without a number leaves the claim not decided",
     )
 
@@ -216,22 +199,20 @@ class Ordered(Sides, Opposite, Summarised):
 class Less(Ordered):
     """`less`: left < factor * right, paired over seeds."""
 
-    test: Literal["less"] = said("which test", "less")
+    test: Literal["less"] = said("which test")
 
 
 class More(Ordered):
     """`more`: left > factor * right, paired over seeds."""
 
-    test: Literal["more"] = said("which test", "more")
+    test: Literal["more"] = said("which test")
 
 
 class Passes(Sides, Check):
     """`passes`: the left curve is no worse than the right one's end from some evaluation on."""
 
-    test: Literal["passes"] = said("which test", "passes")
-    at_most: Number = said(
-        "the largest evaluation at which the claim holds", 300, unit="evaluations"
-    )
+    test: Literal["passes"] = said("which test")
+    at_most: Number = said("the largest evaluation at which the claim holds", unit="evaluations")
 
 
 class Equivalent(Sides, Opposite, Summarised):
@@ -239,12 +220,12 @@ class Equivalent(Sides, Opposite, Summarised):
     tests.
     """
 
-    test: Literal["equivalent"] = said("which test", "equivalent")
+    test: Literal["equivalent"] = said("which test")
     tolerance: Positive = said(
-        "the tolerance as a share of the right side", 0.2, default="`absolute` is given"
+        "the tolerance as a share of the right side", default="`absolute` is given"
     )
     absolute: Positive = said(
-        "the tolerance itself", 0.5, default="`tolerance` is given", unit="that of the metric"
+        "the tolerance itself", default="`tolerance` is given", unit="that of the metric"
     )
 
     @model_validator(mode="after")
@@ -257,8 +238,8 @@ class Equivalent(Sides, Opposite, Summarised):
 class Bounds(Section):
     """Bounds of a number, one or both."""
 
-    at_least: Number = said("the number is at least this", 0.4, default="no lower bound")
-    at_most: Number = said("the number is at most this", 0.6, default="no upper bound")
+    at_least: Number = said("the number is at least this", default="no lower bound")
+    at_most: Number = said("the number is at most this", default="no upper bound")
 
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
@@ -270,10 +251,8 @@ class Bounds(Section):
 class Lines(Check):
     """A check that looks at whole curves, or at a column of a study."""
 
-    curves: Curves = said("whose runs", ["BKB"], default="a column of `study` is read")
-    column: Column = said(
-        "which column of the study", "ratio", default="the metric of `curves` is read"
-    )
+    curves: Curves = said("whose runs", default="a column of `study` is read")
+    column: Column = said("which column of the study", default="the metric of `curves` is read")
 
     @model_validator(mode="after")
     def _looks_at_one_thing(self) -> Self:
@@ -292,31 +271,26 @@ class Lines(Check):
 class Over(Section):
     """The abscissa of a column of a study."""
 
-    x: Column = said(
-        "the column of the study over which it grows", "t", default="evaluations of a run"
-    )
+    x: Column = said("the column of the study over which it grows", default="evaluations of a run")
 
 
 class Exponent(Bounds, Over, Lines):
     """`exponent`: the slope of a metric, or of a column, in log-log over a window."""
 
-    test: Literal["exponent"] = said("which test", "exponent")
-    from_: Number = said("where the window begins", 100, key="from", unit="evaluations, or x")
-    to: Number = said(
-        "where the window ends", 10000, default="at the last value", unit="evaluations, or x"
-    )
+    test: Literal["exponent"] = said("which test")
+    from_: Number = said("where the window begins", key="from", unit="evaluations, or x")
     known: Count = said(
-        "evaluations before the first one, which count in t", 5, default="0", unit="evaluations"
+        "evaluations before the first one, which count in t", default="0", unit="evaluations"
     )
 
 
 class Monotone(Over, Lines):
     """`monotone`: Kendall's tau between a metric and evaluations, or a column."""
 
-    test: Literal["monotone"] = said("which test", "monotone")
+    test: Literal["monotone"] = said("which test")
     direction: Annotated[
         Literal["increasing", "decreasing"], Expected("increasing or decreasing")
-    ] = said("where it goes", "decreasing")
+    ] = said("where it goes")
 
 
 class Event(Bounds):
@@ -326,9 +300,9 @@ class Event(Bounds):
 class Share(Bounds, Summarised):
     """`share`: in how many seeds a number lies within the event's bounds."""
 
-    test: Literal["share"] = said("which test", "share")
-    curves: Curves = said("whose runs", ["BKB"])
-    event: Event = said("what has to happen in a seed", {"at_most": 0.1})
+    test: Literal["share"] = said("which test")
+    curves: Curves = said("whose runs")
+    event: Event = said("what has to happen in a seed")
 
 
 class Spread(Sides, Summarised):
@@ -336,30 +310,21 @@ class Spread(Sides, Summarised):
     one.
     """
 
-    test: Literal["spread"] = said("which test", "spread")
-    factor: Positive = said("a ratio of spreads within this factor decides nothing", 3, default="3")
+    test: Literal["spread"] = said("which test")
 
 
-class Kept(Section):
-    """A statement about every row of a run or a study."""
-
-    share: Annotated[float, Expected("a number from 0 to 1")] = said(
-        "the share of the rows of a seed that have to keep it", 0.95, default="1, all rows"
-    )
-
-
-class Band(Kept, Bounds, Lines):
+class Band(Bounds, Lines):
     """`band`: a metric, or a column, stays within constants in every row."""
 
-    test: Literal["band"] = said("which test", "band")
+    test: Literal["band"] = said("which test")
 
 
-class Bound(Kept, Sides, Check):
+class Bound(Sides, Check):
     """`bound`: left <= factor * right + plus in every row."""
 
-    test: Literal["bound"] = said("which test", "bound")
-    factor: Positive = said("the right side is multiplied by it", 2, default="1")
-    plus: Number = said("what is added to the right side", 0.1, default="0")
+    test: Literal["bound"] = said("which test")
+    factor: Positive = said("the right side is multiplied by it", default="1")
+    plus: Number = said("what is added to the right side", default="0")
 
 
 CHECKS = (Less, More, Passes, Equivalent, Exponent, Monotone, Share, Spread, Band, Bound)
@@ -373,28 +338,23 @@ class Requirement(Section):
     """A hypothesis of the statement: a claim is not decided where what was run does not meet it."""
 
     curve: Curve = said(
-        "the curve whose parameter is bounded", "BKB", default="a study's number is bounded"
+        "the curve whose parameter is bounded", default="a study's number is bounded"
     )
-    problem: Problem = said("on which problem", "abalone", default="needed beside `curve`")
-    parameter: Words = said("which parameter", "qbar", default="`column` or `never` is given")
+    problem: Problem = said("on which problem", default="needed beside `curve`")
+    parameter: Words = said("which parameter", default="`column` or `never` is given")
     column: Column = said(
         "the column, of the study that the check reads, that is bounded",
-        "norm",
         default="a parameter is bounded",
     )
-    at_least: Number = said("the least value that meets it", 1427, default="no lower bound")
-    at_most: Number = said("the largest value that meets it", 1, default="no upper bound")
-    never: Annotated[Literal[True], Expected("true, or no such line")] = said(
-        "true: no run can meet it, and `because` says why", True, default="a run may meet it"
+    at_least: Number = said("the least value that meets it", default="no lower bound")
+    at_most: Number = said("the largest value that meets it", default="no upper bound")
+    never: Flag = said(
+        "true: no run can meet it, and `because` says why", default="a run may meet it"
     )
-    always: Annotated[Literal[True], Expected("true, or no such line")] = said(
-        "true: what is run is made to meet it, and `because` states it",
-        True,
-        default="it is checked",
+    always: Flag = said(
+        "true: what is run is made to meet it, and `because` states it", default="it is checked"
     )
-    because: Words = said(
-        "where the hypothesis stands, or why", "Thm. 2", default="nothing is shown"
-    )
+    because: Words = said("where the hypothesis stands, or why", default="nothing is shown")
 
     @model_validator(mode="after")
     def _bounds_one_thing(self) -> Self:
@@ -426,42 +386,28 @@ class NullModel(Section):
     curve: Curve = said(
         "a curve that searches at random: draws from its evaluations take the place of the claim's"
         " own curves",
-        "random-search",
         default="another kind is given",
     )
     instead: Curve = said(
         "a curve whose own runs take the place of the claim's own curves",
-        "uniform",
         default="another kind is given",
     )
     column: Column = said(
         "the column of the study that takes the place of the left side, or of the column",
-        "worst_regret",
         default="another kind is given",
     )
     where: Column = said(
         "the column of the study that is above 0 where the check cannot fail",
-        "vacuous",
         default="another kind is given",
     )
     at_least: Number = said(
-        "the least value of `column` that passes",
-        0.333333,
-        default="the bounds are the check's",
+        "the least value of `column` that passes", default="the bounds are the check's"
     )
-    at_most: Number = said(
-        "the largest value of `column` that passes",
-        3,
-        default="the bounds are the check's",
-    )
-    always: Annotated[Literal[True], Expected("true, or no such line")] = said(
-        "true: nothing can fail the check, as `because` proves",
-        True,
-        default="another kind is given",
+    always: Flag = said(
+        "true: nothing can fail the check, as `because` proves", default="another kind is given"
     )
     because: Words = said(
         "why it passes, which the verdict then says",
-        "the bound allows all distinct arms",
         default="the verdict says how often `curve` passes",
     )
 
@@ -473,8 +419,8 @@ class NullModel(Section):
                 "expected one of `curve`, `instead`, `column`, `where` and `always`, got"
                 f" {', '.join(sorted(kinds)) or 'none of them'}"
             )
-        if "column" not in kinds and (bounds := self.model_fields_set & {"at_least", "at_most"}):
-            raise refusal(f"expected `column` beside {bounds.pop()!r}, got {kinds.pop()!r}")
+        if "column" not in kinds and "at_least" in self.model_fields_set:
+            raise refusal(f"expected `column` beside 'at_least', got {kinds.pop()!r}")
         if ("because" in self.model_fields_set) == ("curve" in kinds):
             raise refusal("expected `because` beside every kind but `curve`")
         return self
@@ -486,16 +432,12 @@ KINDS_OF_NULL_MODEL = ("curve", "instead", "column", "where", "always")
 class _Setting(Section):
     """A setting in which a claim is asked: what its check says otherwise there."""
 
-    name: Words = said("its name, for the table of settings", "circle, qbar = 117")
+    name: Words = said("its name, for the table of settings")
     requires: Annotated[list[Requirement], MinLen(1)] = said(
-        "hypotheses of the statement in this setting",
-        [{"column": "hypothesis_met", "at_least": 1, "because": "Lemma 2"}],
-        default="those of the claim",
+        "hypotheses of the statement in this setting", default="those of the claim"
     )
     null_model: Annotated[list[NullModel], MinLen(1)] = said(
-        "what might pass the check by itself in this setting",
-        [{"where": "vacuous", "because": "the dictionary holds every arm"}],
-        default="those of the claim",
+        "what might pass the check by itself in this setting", default="those of the claim"
     )
 
     @model_validator(mode="after")
@@ -526,8 +468,7 @@ def _with_overrides() -> type[_Setting]:
                     Field(
                         default=None,
                         alias=info.alias,
-                        description=f"`{info.alias or name}` of the check in this setting",
-                        examples=info.examples,
+                        description=info.description,
                         json_schema_extra=extra,  # type: ignore[arg-type]
                     ),
                 )
@@ -546,65 +487,51 @@ def _said(section: Section) -> dict[str, Any]:
 class ClaimEntry(Section):
     """A claim: one sentence of the paper, with the check that decides it."""
 
-    id: Id = said("its name", "sublinear")
-    where: Words = said("where the paper says it", "Sec. 5, Fig. 1")
+    id: Id = said("its name")
+    where: Words = said("where the paper says it")
     figure: ExhibitName = said(
         "the figure, table or picture that shows what decides it, on pages of the site",
-        "regret",
         default="none does",
     )
-    says: Sentence = said("what the paper says", "BKB beats uniform search")
-    check: AnyCheck = said(
-        "what is tested",
-        {"test": "less", "metric": "simple_regret", "left": ["BKB"], "right": ["uniform"]},
-    )
+    says: Sentence = said("what the paper says")
+    check: AnyCheck = said("what is tested")
     settings: Annotated[list[Setting], MinLen(1)] = said(
         "the settings in which the sentence is tested, each with the keys of `check` that it"
         " changes; one outside the hypotheses, or in which nothing can fail, decides nothing",
-        [{"name": "qbar = 10", "rows": {"qbar": 10}}],
         default="`check` is the only one",
     )
     data: Annotated[Literal["any"], Expected("any, or no such line")] = said(
-        "any: decided on substituted data, too", "any", default="decided on the real data alone"
+        "any: decided on substituted data, too", default="decided on the real data alone"
     )
-    deterministic: Annotated[Literal[True], Expected("true, or no such line")] = said(
+    deterministic: Flag = said(
         "true: nothing is drawn, so that one seed decides without a test",
-        True,
         default="a test over seeds decides",
     )
     scale: Annotated[Literal["any"], Expected("any, or no such line")] = said(
-        "any: decided at every scale", "any", default="decided at scale `paper` alone"
+        "any: decided at every scale", default="decided at scale `paper` alone"
     )
-    implementation: Annotated[Literal[True], Expected("true, or no such line")] = said(
+    implementation: Flag = said(
         "true: it compares seconds of methods that are not implemented alike, so that our code says"
         " nothing of the authors'; it is counted apart",
-        True,
         default="seconds grow with the method, or are of methods that share their parts",
     )
     requires: Annotated[list[Requirement], MinLen(1)] = said(
-        "hypotheses of the statement",
-        [{"curve": "BKB", "problem": "abalone", "parameter": "qbar", "at_least": 1427}],
-        default="there are none",
+        "hypotheses of the statement", default="there are none"
     )
     null_model: Annotated[list[NullModel], MinLen(1)] = said(
         "what might pass the check by itself, so that the claim would hold trivially",
-        [{"curve": "random-search"}],
         default="nothing that we know",
     )
-    headline: Annotated[Literal[True], Expected("true, or no such line")] = said(
+    headline: Flag = said(
         "true: this claim carries a main statement of the paper, so that the first page and the"
         f" summary show it for the paper; at most {MOST_HEADLINES} of a paper",
-        True,
         default="it is none; where a paper marks none, its first claim is shown",
     )
     readings: Readings = said(
         "judged under these readings, too, besides those that change one of its runs",
-        ["wide"],
         default="those alone",
     )
-    note: Words = said(
-        "what a reader of the verdict has to know", "two seeds each", default="nothing is shown"
-    )
+    note: Words = said("what a reader of the verdict has to know", default="nothing is shown")
 
     @model_validator(mode="after")
     def _has_settings_that_fit(self) -> Self:
@@ -650,8 +577,7 @@ class AppendixEntry(ClaimEntry):
         Literal["control", "trivial", "outside"], Expected("one of control, trivial, outside")
     ] = said(
         "why it is in the appendix: a control of ours; the check could not fail here; or the runs"
-        " do not meet the hypotheses of the theorem",
-        "control",
+        " do not meet the hypotheses of the theorem"
     )
 
     @model_validator(mode="after")
@@ -664,52 +590,44 @@ class AppendixEntry(ClaimEntry):
 class WithdrawnEntry(Section):
     """A claim of an earlier report that is not judged any more: its page stays, and says why."""
 
-    id: Id = said("the name that it had", "sub-linear")
-    why: Sentence = said("why it is not judged any more", "the paper does not say it")
-    instead: ClaimName = said(
-        "the claim that is judged in its place", "sublinear", default="there is none"
-    )
+    id: Id = said("the name that it had")
+    why: Sentence = said("why it is not judged any more")
+    instead: ClaimName = said("the claim that is judged in its place", default="there is none")
 
 
 class AssumptionEntry(Section):
     """An assumption: something that the paper leaves open, and what we chose."""
 
-    id: Id = said("its name", "bandwidth")
-    what: Words = said("what we chose", "a bandwidth of 5")
-    alternatives: Annotated[list[Words], MinLen(1)] = said(
-        "what else the text admits", ["9", "the median distance"]
-    )
-    why: Words = said("why this one", "Sec. 5 names the range 1 to 10")
+    id: Id = said("its name")
+    what: Words = said("what we chose")
+    alternatives: Annotated[list[Words], MinLen(1)] = said("what else the text admits")
+    why: Words = said("why this one")
     reading: Words = said(
-        "the readings that take an alternative, with commas", "wide", default="none was run"
+        "the readings that take an alternative, with commas", default="none was run"
     )
 
 
 class DeviationEntry(Section):
     """A deviation: text and public code of the paper say different things."""
 
-    id: Id = said("its name", "first-batch")
-    paper: Words = said("what the text says", "one draw for each arm")
-    code: Words = said("what the public code does", "one draw for each pull")
+    id: Id = said("its name")
+    paper: Words = said("what the text says")
+    code: Words = said("what the public code does")
     default: Annotated[Literal["paper", "code"], Expected("paper or code")] = said(
-        "which one runs under the default reading", "paper"
+        "which one runs under the default reading"
     )
-    reading: Words = said(
-        "the readings that take the other one, with commas", "reference-code", default="none"
-    )
-    why: Words = said("why this default", "the theorems speak of it")
+    reading: Words = said("the readings that take the other one, with commas", default="none")
+    why: Words = said("why this default")
 
 
 class ErratumEntry(Section):
     """An erratum: a mistake in the paper itself."""
 
-    id: Id = said("its name", "eq-3")
-    where: Words = said("where it stands", "eq. (3)")
-    says: Words = said("what stands there", "1 = 2")
-    instead: Words = said("what should stand there", "1 = 1")
-    evidence: Words = said(
-        "what shows it", "the study lemma-3", default="what stands there contradicts itself"
-    )
+    id: Id = said("its name")
+    where: Words = said("where it stands")
+    says: Words = said("what stands there")
+    instead: Words = said("what should stand there")
+    evidence: Words = said("what shows it", default="what stands there contradicts itself")
 
 
 class FindingEntry(Section):
@@ -717,16 +635,10 @@ class FindingEntry(Section):
     the claims that it names, on whose pages it stands.
     """
 
-    id: Id = said("its name", "stuck-seeds")
-    title: Sentence = said("what was found, in one sentence", "One seed in ten never moves.")
-    says: Sentence = said("the same at length", "BKB repeats its first arm in one seed of ten.")
-    figure: ExhibitName = said("the figure, picture or table that shows it", "regret")
-    claims: Annotated[list[ClaimName], MinLen(1), DISTINCT] = said(
-        "the claims that bear it out", ["better"]
-    )
-    errata: Errata = said("the errata that bear it out", ["eq-3"], default="none")
-    runs: Names = said(
-        "commands beside those that the claims' own verdicts name",
-        ["python -m workflow.run bkb abalone BKB 0-4"],
-        default="none",
-    )
+    id: Id = said("its name")
+    title: Sentence = said("what was found, in one sentence")
+    says: Sentence = said("the same at length")
+    figure: ExhibitName = said("the figure, picture or table that shows it")
+    claims: Annotated[list[ClaimName], MinLen(1), DISTINCT] = said("the claims that bear it out")
+    errata: Errata = said("the errata that bear it out", default="none")
+    runs: Names = said("commands beside those that the claims' own verdicts name", default="none")

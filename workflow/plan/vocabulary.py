@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import (
@@ -77,10 +77,8 @@ class OpenSection(Section):
     model_config = ConfigDict(extra="allow")
 
 
-def said(
-    meaning: str, example: Any, *, default: str = "", unit: str = "", key: str | None = None
-) -> Any:
-    """A property: what it means, in which unit, what holds where it is left out, and an example.
+def said(meaning: str, *, default: str = "", unit: str = "", key: str | None = None) -> Any:
+    """A property: what it means, in which unit, and what holds where it is left out.
 
     A property without a `default` has to be given. `key` is its name in the YAML where Python does
     not allow that name.
@@ -89,14 +87,8 @@ def said(
         name: text for name, text in (("unit", unit), ("default", default)) if text
     }
     if default:
-        return Field(
-            default=None,
-            alias=key,
-            description=meaning,
-            examples=[example],
-            json_schema_extra=extra,
-        )
-    return Field(alias=key, description=meaning, examples=[example], json_schema_extra=extra)
+        return Field(default=None, alias=key, description=meaning, json_schema_extra=extra)
+    return Field(alias=key, description=meaning, json_schema_extra=extra)
 
 
 def refusal(words: str) -> PydanticCustomError:
@@ -189,6 +181,7 @@ Column = Annotated[str, Expected("the name of a column")]
 Number = Annotated[float, Expected("a number")]
 Positive = Annotated[float, Gt(0), Expected("a number above 0")]
 Yes = Annotated[bool, Expected("true or false")]
+Flag = Annotated[Literal[True], Expected("true, or no such line")]
 Count = Annotated[int, Ge(1), Le(10**9), Expected("a whole number from 1 to 1000000000")]
 Seeds = Annotated[int, Ge(1), Le(10**6), Expected("a whole number from 1 to 1000000")]
 Id = Annotated[

@@ -551,7 +551,6 @@ def test_band_and_bound_of_a_study(tmp_path):
     assert found.verdict == CONTRADICTED
     one = found.comparisons[0]
     assert (one.effect, one.low, one.high) == (0.5, 0.1, 2.0)
-    assert judged(toy, {**band, "share": 0.5}).verdict == REPRODUCED
     bound = {"test": "bound", "study": "s", "left": "size", "right": "t"}
     assert judged(toy, bound).verdict == CONTRADICTED
     assert judged(toy, {**bound, "factor": 4}).verdict == REPRODUCED
