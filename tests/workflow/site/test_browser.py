@@ -334,15 +334,9 @@ def ticks(browser: Chromium) -> list[float]:
 def test_levels_and_values_under_the_cursor_are_named(page):
     browser = explored(page, "fig1c")
     assert ["staying put", "right"] in browser.evaluate("window.said")
-    box = browser.evaluate(
-        "(({x, y, width, height}) => [x + width / 2, y + height / 2])"
-        "(document.querySelector('#fig1c .u-over').getBoundingClientRect())"
-    )
-    browser.call("Input.dispatchMouseEvent", type="mouseMoved", x=box[0], y=box[1])
-    said = browser.evaluate(
-        "new Promise((done) => setTimeout(() => done(document.querySelector('#fig1c"
-        " .readout').textContent), 60))"
-    )
+    browser.hover("#fig1c .u-over")
+    browser.wait("document.querySelector('#fig1c .readout').textContent")
+    said = browser.evaluate("document.querySelector('#fig1c .readout').textContent")
     assert re.search(r"evaluations t \d+: DuMBO [\d.]+ · TuRBO [\d.]+ · random-search [\d.]+", said)
 
 
