@@ -82,10 +82,11 @@ mutants: env                   ## plant N=40 bugs of one line in algorithms and 
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
 	$(TESTS) tests/parity
 
-check: env                     ## formatter, linter, type checker, snakefmt, snakemake --lint, whether README.md and the published records are up to date
+check: env                     ## formatter, linter, type checker, imports, snakefmt, snakemake --lint, whether README.md and the published records are up to date
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 	$(BIN)/snakefmt --check Snakefile workflow/rules
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --lint
 	$(BIN)/python -m workflow.reference --check
