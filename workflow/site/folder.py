@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import struct
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +12,7 @@ from typing import Any
 
 import pandas as pd
 from markupsafe import Markup
+from PIL import Image
 
 from workflow.draw import shrink
 from workflow.judge import ledger, outcomes, render, settings
@@ -233,11 +233,12 @@ class Report:
             if (self.folder / f"{name}.{ending}").exists()
         }
         image = files.get(IMAGE, "")
+        title = mathematics(line.get("title", name.replace("-", " ")))
         sheet = (self.folder / files[SHEET]).read_text("utf-8") if SHEET in files else ""
         return Shown(
             id=name,
             kind=kind.section,
-            title=mathematics(line.get("title", name.replace("-", " "))),
+            title=title,
             where=line.get("where", ""),
             note=mathematics(line.get("note", "")),
             claims=[claim for claim in self.claims if claim.id in told],
@@ -245,7 +246,7 @@ class Report:
             size=_size(self.folder / image) if image else (0, 0),
             moving=files.get(MOVING, ""),
             interactive=files.get(INTERACTIVE, ""),
-            table=rendered(sheet.partition("\n")[2]).body if sheet else None,  # without its title
+            table=rendered(sheet.partition("\n")[2], title=title).body if sheet else None,
         )
 
 
@@ -282,7 +283,6 @@ def _report(folder: Path) -> Report:
 
 
 def _size(picture: Path) -> tuple[int, int]:
-    """Width and height of a PNG: its first chunk says both."""
-    with picture.open("rb") as file:
-        width, height = struct.unpack(">II", file.read(24)[16:])
-    return width, height
+    """Width and height."""
+    with Image.open(picture) as shown:
+        return shown.size

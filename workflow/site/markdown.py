@@ -5,6 +5,7 @@ tables, and single sentences. Markup in a text is escaped; comments are left out
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -46,11 +47,15 @@ def render(
     text: str,
     resolve: Resolve = lambda link: link if link.startswith("#") else "",
     picture: Picture = lambda _link, alt: str(escape(alt)),
+    title: str = "",
 ) -> Rendered:
-    """A text as markup. A link that `resolve` knows no place for stays as words."""
+    """A text as markup, with a title if it has none. A link that `resolve` knows no place for stays
+    as words.
+    """
     parser = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
     tokens = parser.parse(text)
-    title, headings = _name_headings(tokens)
+    first, headings = _name_headings(tokens)
+    title = first or title
     _shape_tables(tokens, title)
     for token in tokens:
         if token.type in ("fence", "code_block"):
@@ -120,12 +125,15 @@ def _shape_tables(tokens: Sequence[Token], label: str) -> None:
     """
     columns: list[str] = []
     numeric: list[bool] = []
+    labels = Counter[str]()
     for at, token in enumerate(tokens):
         if token.type == "heading_open":
             label = _words(tokens[at + 1])
         elif token.type == "table_open":
             columns, numeric = [], _numeric(tokens[at:])
-            region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+            labels[label] += 1
+            named = escape(f"{label} ({labels[label]})" if labels[label] > 1 else label)
+            region = f'<div class="scroll" tabindex="0" role="region" aria-label="{named}">'
             _set(token, f'{region}<table class="sortable stacked">\n')
         elif token.type == "table_close":
             _set(token, "</table></div>\n")

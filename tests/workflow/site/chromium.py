@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import ConsoleMessage, sync_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
@@ -97,6 +98,13 @@ class Chromium:
         """Press a key where the focus is."""
         self._page.keyboard.press(key)
         self.evaluate(PAINTED)
+
+    def barriers(self) -> list[str]:
+        """What of the page breaks rules of WCAG or good practice, by axe-core: the rule, and the
+        first element.
+        """
+        found = Axe().run(self._page, options={"preload": False}).response["violations"]
+        return [f"{one['id']}: {one['nodes'][0]['html'][:200]}" for one in found]
 
     def call(self, method: str, **parameters: Any) -> Mapping[str, Any]:
         """The result of a command of the DevTools protocol."""

@@ -22,9 +22,9 @@ const noregret = (() => {
     const heads = [...table.tHead.rows[0].cells];
     heads.forEach((head, column) => {
       if (!head.textContent.trim()) return;
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...head.childNodes);
+      const button = Object.assign(document.createElement("button"), { type: "button" });
+      if (head.querySelector("a")) button.ariaLabel = `sort by ${head.textContent.trim()}`; // a button holds no link
+      else button.append(...head.childNodes);
       head.append(button);
       button.addEventListener("click", () => {
         const falling = head.getAttribute("aria-sort") === "ascending";
