@@ -2,15 +2,12 @@
 
 import contextlib
 import socket
-import ssl
-import subprocess
 import threading
 import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -21,10 +18,7 @@ class Answer:
 
     body: bytes = b""
     status: int = 200
-    announced: int | None = None
-    etag: str = ""
-    ranges: bool = False  # honours Range, and If-Range by the ETag
-    heeds_if_range: bool = True
+    ranges: bool = False  # honours Range
     refuses: int = 0  # the status for a request with a Range
     says: str = (
         ""  # status 206 with this Content-Range and the whole body, for a request with a Range
@@ -34,19 +28,18 @@ class Answer:
 
     def reply(self, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
         """Status, headers and body for a request with these headers."""
-        told = {"ETag": self.etag} if self.etag else {}
-        wanted, condition = headers.get("Range", ""), headers.get("If-Range")
+        wanted = headers.get("Range", "")
         if wanted and self.refuses:
-            return self.refuses, told, b""
+            return self.refuses, {}, b""
         if wanted and self.says:
-            return 206, {**told, "Content-Range": self.says}, self.body
-        if wanted and self.ranges and (condition in (None, self.etag) or not self.heeds_if_range):
+            return 206, {"Content-Range": self.says}, self.body
+        if wanted and self.ranges:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
             if start >= len(self.body):
-                return 416, told, b""
-            told["Content-Range"] = f"bytes {start}-{len(self.body) - 1}/{len(self.body)}"
+                return 416, {}, b""
+            told = {"Content-Range": f"bytes {start}-{len(self.body) - 1}/{len(self.body)}"}
             return 206, told, self.body[start:]
-        return self.status, told, self.body
+        return self.status, {}, self.body
 
 
 class Server:
@@ -83,7 +76,7 @@ class Server:
         self.asked.append(handler.headers)
         status, told, body = answer.reply(handler.headers)
         handler.send_response(status)
-        told["Content-Length"] = str(len(body) if answer.announced is None else answer.announced)
+        told["Content-Length"] = str(len(body))
         for name, value in told.items():
             handler.send_header(name, value)
         handler.end_headers()
@@ -119,21 +112,16 @@ class Rude:
         first: bytes,
         then: bytes | None,
         pause: float = 0.01,
-        certificate: Path | None = None,
         lasting: float = 120.0,
     ) -> None:
         self._first, self._then = first, then
         self._pause, self._lasting = pause, lasting
-        self._context = None
-        if certificate:
-            self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-            self._context.load_cert_chain(certificate)
         self.asked = 0
         self.lasts = True  # until it has hung up by itself
         self._open = True
         self._listening = socket.create_server(("127.0.0.1", 0))
         port = self._listening.getsockname()[1]
-        self.url = f"http{'s' if certificate else ''}://127.0.0.1:{port}"
+        self.url = f"http://127.0.0.1:{port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
     def _accept(self) -> None:
@@ -147,10 +135,6 @@ class Rude:
         with contextlib.suppress(OSError), contextlib.ExitStack() as open_:
             connection = open_.enter_context(connection)
             connection.settimeout(self._lasting)
-            if self._context:
-                connection = open_.enter_context(
-                    self._context.wrap_socket(connection, server_side=True)
-                )
             if not connection.recv(1 << 16):
                 return  # somebody who only knocked
             self.asked += 1
@@ -165,23 +149,6 @@ class Rude:
     def close(self) -> None:
         self._open = False
         self._listening.close()
-
-
-def certificate(folder: Path) -> Path:
-    """A new key with a certificate for 127.0.0.1, signed by itself: one file for both sides."""
-    key, made = folder / "key.pem", folder / "certificate.pem"
-    subprocess.run(
-        [
-            *("openssl", "req", "-x509", "-nodes", "-newkey", "ec"),
-            *("-pkeyopt", "ec_paramgen_curve:prime256v1", "-days", "2"),
-            *("-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"),
-            *("-keyout", str(key), "-out", str(made)),
-        ],
-        check=True,
-        capture_output=True,
-    )
-    made.write_bytes(made.read_bytes() + key.read_bytes())
-    return made
 
 
 def closed_port() -> int:

@@ -6,7 +6,6 @@ import hashlib
 import os
 import random
 import resource
-import shutil
 import signal
 import subprocess
 import sys
@@ -16,7 +15,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow import webserver
 from tests.workflow.webserver import Answer, Rude
 from workflow.data import download as module
 from workflow.data.download import download
@@ -291,13 +289,6 @@ MANNERS = {  # what it sends at first, then for ever, with what pauses, and what
 }
 
 
-@pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
-    if not shutil.which("openssl"):
-        pytest.skip("no openssl in PATH: no server can be encrypted")
-    return webserver.certificate(tmp_path_factory.mktemp("certificate"))
-
-
 @pytest.mark.parametrize("manner", MANNERS)
 def test_a_server_without_an_end_is_given_up_in_time_with_a_sentence(target, monkeypatch, manner):
     monkeypatch.setattr(module, "WINDOW", 1)
@@ -308,14 +299,6 @@ def test_a_server_without_an_end_is_given_up_in_time_with_a_sentence(target, mon
     assert running.lasts  # else it has ended by itself
     running.close()
     assert 1 <= running.asked <= 11 and left(target) <= {"file.bin.part"}
-
-
-def test_an_encrypted_file_comes_whole(target, certificate, monkeypatch):
-    monkeypatch.setenv("CURL_CA_BUNDLE", str(certificate))
-    running = Rude(SIZED + BODY, None, certificate=certificate)
-    download(f"{running.url}/file", target, WANTED)
-    running.close()
-    assert target.read_bytes() == BODY
 
 
 def test_an_endless_file_of_unknown_size_is_cut_off(target, monkeypatch):
