@@ -34,13 +34,12 @@ FAMILIES = {  # in the order of the report; what a family is about, for its head
     "thompson": "Thompson sampling among candidates",
     "constrained": "Steps under constraints",
     "saas": "Parameters drawn under the SAAS prior",
-    "decentralised": "Steps of DuMBO",
 }
 ONE_THREAD = {"NUMEXPR_NUM_THREADS": "1", "NPROC": "1"}  # NPROC is what XLA sizes its pool by
 PACKAGES = ("numpy", "scipy", "torch", "jax", "numpyro", "botorch", "gpytorch", "optuna")
 VERSIONS = (*PACKAGES, "scikit-learn", "scikit-optimize")
 SECONDS = 2.0  # that a work may take at one size beyond its fewest turns
-Row = tuple[str, list[Spread]]  # a size in words; ours and, if there is a peer, theirs
+Row = tuple[str, list[Spread]]  # a size in words; ours and theirs
 
 
 def works(family: str) -> Sequence[Work]:
@@ -55,7 +54,7 @@ def timed(family: str, number: int, *, quick: bool = False) -> list[Row]:
     work = works(family)[number]
     rows: list[Row] = []
     for size in work.sizes[:1] if quick else work.sizes:
-        turns = [side(size) for side in (work.ours, work.theirs) if side is not None]
+        turns = [side(size) for side in (work.ours, work.theirs)]
         words = ", ".join(f"{letter} = {value}" for letter, value in size.items())
         rows.append((words, race(turns, seconds=0 if quick else SECONDS)))
         print(
@@ -68,11 +67,10 @@ def timed(family: str, number: int, *, quick: bool = False) -> list[Row]:
 def section(work: Work, rows: Iterable[Row]) -> str:
     """The heading, the table and the words of one work."""
     lines = [
-        f"| {size} | {ours} | {theirs[0] if theirs else '-'}"
-        f" | {f'{theirs[0].median / ours.median:.2f}' if theirs else '-'} |"
-        for size, (ours, *theirs) in rows
+        f"| {size} | {ours} | {theirs} | {theirs.median / ours.median:.2f} |"
+        for size, (ours, theirs) in rows
     ]
-    heading = f"### {work.name}{f' beside {work.peer}' if work.peer else ''}"
+    heading = f"### {work.name} beside {work.peer}"
     same = f"The same work? {work.same[0].upper()}{work.same[1:]}."
     head = ["| size | ours s | theirs s | ratio |", "|---|---|---|---|"]
     return "\n".join([heading, "", *head, *lines, "", same])

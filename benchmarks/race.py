@@ -21,7 +21,7 @@ FEWEST, MOST = 3, 11  # turns of a side
 
 @dataclass(frozen=True)
 class Work:
-    """One thing that we and, if there is one, a peer can do.
+    """One thing that we and a peer can do.
 
     same: what is the same on both sides, and what is not, in words.
     """
@@ -30,8 +30,8 @@ class Work:
     sizes: Sequence[Size]
     ours: Callable[[Size], Turn]
     same: str
-    peer: str = ""
-    theirs: Callable[[Size], Turn] | None = None
+    peer: str
+    theirs: Callable[[Size], Turn]
 
 
 def along(letter: str, values: Sequence[int], **others: int) -> list[Size]:

@@ -1,5 +1,4 @@
-"""Steps under two constraints: the acquisition of CEI and EPBO under known kernels, batches of SCBO
-and HDsafeBO, and whole iterations of LCBO.
+"""Steps under two constraints: the acquisition of CEI under known kernels, batches of SCBO.
 
 The functions are those of jing2026lcbo's synthetic tasks, the settings those of papers/lcbo.yaml.
 """
@@ -14,8 +13,6 @@ import torch
 import algorithms
 from algorithms.api import Optimizer
 from algorithms.cei import CEI
-from algorithms.hdsafebo import HDsafeBO
-from algorithms.lcbo import LCBO
 from algorithms.scbo import SCBO
 from benchmarks.race import Size, Turn, Work, along
 from problems.api import Problem
@@ -26,12 +23,6 @@ from workflow.trace.cells import own_parameters
 from workflow.trace.seeds import rng
 
 SEED = 300
-CODE = {  # the plan of LCBO's public code
-    "acquisition.selection": "greedy",
-    "acquisition.condition": "data-and-repeats",
-    "climb.starts": 5,
-    "climb.rate": 0.05,
-}
 
 
 def functions(d: int) -> Problem:
@@ -74,15 +65,10 @@ def asks(optimizer: Optimizer, room: int = 1) -> Turn:
     return turn
 
 
-def acquisition(curve: str) -> Callable[[Size], Turn]:
-    """An ask of CEI or of EPBO, given n data."""
-
-    def task(size: Size) -> Turn:
-        n, d = size["n"], size["d"]
-        problem = functions(d)
-        return asks(told(problem, built(problem, curve), n))
-
-    return task
+def ask_of_cei(size: Size) -> Turn:
+    """An ask, given n data."""
+    problem = functions(size["d"])
+    return asks(told(problem, built(problem, "CEI"), size["n"]))
 
 
 def botorch_cei(size: Size) -> Turn:
@@ -157,18 +143,6 @@ def batch_of_scbo(size: Size) -> Turn:
     return asks(optimizer, q)
 
 
-def batch_as_published(curve: str) -> Callable[[Size], Turn]:
-    """A batch along paths: SCBO draws all outputs, HDsafeBO one, and bounds the others."""
-
-    def task(size: Size) -> Turn:
-        n, d = size["n"], size["d"]
-        problem = functions(d)
-        optimizer = cast(SCBO | HDsafeBO, told(problem, built(problem, curve), n))
-        return asks(optimizer, optimizer.batch)
-
-    return task
-
-
 def botorch_scbo(size: Size) -> Turn:
     from botorch.generation.sampling import ConstrainedMaxPosteriorSampling
     from botorch.models import ModelListGP
@@ -192,39 +166,17 @@ def botorch_scbo(size: Size) -> Turn:
     return turn
 
 
-def iteration_of_lcbo(changes: Mapping[str, Any]) -> Callable[[Size], Turn]:
-    """Iterations in a row, the window of 2 d data full: step, plan, and handing it out."""
-
-    def task(size: Size) -> Turn:
-        d = size["d"]
-        problem = functions(d)
-        optimizer = cast(LCBO, told(problem, built(problem, "LCBO", changes), 2 * d))
-
-        def iteration() -> None:
-            k = optimizer.k
-            while optimizer.k == k:
-                query = optimizer.ask(1000, optimizer.x[:0])
-                seen = problem.evaluate(query, rng(SEED, "noise", len(optimizer.y))).seen
-                optimizer.tell(query, seen)
-
-        return lambda: iteration
-
-    return task
-
-
-N = along("n", (50, 100, 200, 400), d=25)
 WORKS = [
     Work(
         "CEI, acquisition maximised",
-        [*N, *along("d", (12, 25, 50, 100), n=200)],
-        acquisition("CEI"),
+        [*along("n", (50, 100, 200, 400), d=25), *along("d", (12, 25, 50, 100), n=200)],
+        ask_of_cei,
         "same data, kernels, noise, bar and limits, ln EI and ln of the probabilities of"
         " feasibility, 512 candidates, 10 climbs; NOT the same: ours climbs by 50 steps of Adam,"
         " as the paper has it, BoTorch by at most 50 rounds of L-BFGS over all climbs together",
         "BoTorch",
         botorch_cei,
     ),
-    Work("EPBO, acquisition maximised", N, acquisition("EPBO"), "no library has EPBO"),
     Work(
         "SCBO, a batch by exact draws",
         along("k", (500, 1000, 2000), n=200, d=10, q=5),
@@ -234,23 +186,5 @@ WORKS = [
         " given uniform ones",
         "BoTorch",
         botorch_scbo,
-    ),
-    *(
-        Work(
-            f"{curve}, a batch as published",
-            along("n", (125, 250, 500), d=50),
-            batch_as_published(curve),
-            "its parts have peers in the family of Thompson sampling",
-        )
-        for curve in ("SCBO", "HDsafeBO")
-    ),
-    *(
-        Work(
-            f"LCBO, an iteration, {name}",
-            along("d", (12, 25, 50, 100)),
-            iteration_of_lcbo(changes),
-            "no library has LCBO; evaluating the made-up functions is in the time, below 4 %",
-        )
-        for name, changes in (("as published", {}), ("greedy, 5 starts", CODE))
     ),
 ]
