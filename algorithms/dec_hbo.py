@@ -18,14 +18,7 @@ from math import sqrt
 import numpy as np
 
 from algorithms.api import Array, Box, Indices, Observation, Optimizer
-from algorithms.parts.factors.additive_process import (
-    GRAMS,
-    Bucket,
-    Distances,
-    Factors,
-    Fit,
-    Scales,
-)
+from algorithms.parts.factors.additive_process import GRAMS, Bucket, Distances, Factors, Fit, Scales
 from algorithms.parts.factors.interactions import Chain, Fits, Model, Partitions
 from algorithms.parts.numerics.choice import chosen
 from algorithms.parts.numerics.sampling import latin_hypercube

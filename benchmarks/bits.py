@@ -145,10 +145,7 @@ def _filled(line: Line, path: Path) -> Line:
     versions = header["provenance"]["libraries"]
     named = " ".join(f"{name} {versions[name]}" for name in LIBRARIES if name in versions)
     return replace(
-        line,
-        digest=header["digest"][:12],
-        versions=named,
-        trace_sha256=header["trace_sha256"],
+        line, digest=header["digest"][:12], versions=named, trace_sha256=header["trace_sha256"]
     )
 
 

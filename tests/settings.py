@@ -334,11 +334,7 @@ CASES = [
     *several(
         "gp_ucb.GPUCB",
         GP_UCB,
-        {
-            "distinct": {},
-            "textbook": {"posterior": "textbook"},
-            "code": {"beta": "reference-code"},
-        },
+        {"distinct": {}, "textbook": {"posterior": "textbook"}, "code": {"beta": "reference-code"}},
     ),
     *several(
         "gp_bucb.GPBUCB",

@@ -279,13 +279,7 @@ def test_constraints_and_factor_values_are_kept_in_order():
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "ADDGPUCB-factor",
-        "GPAcquisition-ei",
-        "GPUCBBox-kandasamy",
-        "LineBO-random",
-        "MSUCB-first",
-    ],
+    ["ADDGPUCB-factor", "GPAcquisition-ei", "GPUCBBox-kandasamy", "LineBO-random", "MSUCB-first"],
 )
 def test_before_any_observation_the_query_is_uniform(name):
     optimizer = settings.case(name).build(Box(4), np.random.default_rng(3))

@@ -193,10 +193,7 @@ def test_room_and_prefixes_change_nothing(changes, assert_same_sums):
     """A last digit grows a thousandfold in an iteration: if there is one, few are compared."""
     changes, rows = {**changes, **QUICK}, 20
     whole = play(started(**changes), 40)
-    for room in (
-        lambda: 1,
-        lambda draw=np.random.default_rng(3): int(draw.integers(1, 7)),
-    ):
+    for room in (lambda: 1, lambda draw=np.random.default_rng(3): int(draw.integers(1, 7))):
         other = play(started(**changes), len(whole.y), room)
         n = min(len(whole.y), len(other.y))
         assert_same_sums(other.x[:n], whole.x[:n], rows)

@@ -147,9 +147,7 @@ def test_a_mean_below_0_never_ends_a_line_early(sign, over):
     optimizer = told(new(2, tolerance=1e9))
     optimizer.told = 3  # more than `fewest`
     level = Posterior.of(
-        optimizer.posterior.model,
-        torch.from_numpy(optimizer.x),
-        torch.full((4,), sign).double(),
+        optimizer.posterior.model, torch.from_numpy(optimizer.x), torch.full((4,), sign).double()
     )
     assert optimizer._line_is_over(level) == over
 

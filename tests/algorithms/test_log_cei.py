@@ -187,11 +187,7 @@ def test_the_density_of_nearly_silent_values_is_that_of_scipys_priors(fitted):
     d, model = 3, nearly_silent(3, fitted=fitted)
     lengthscale, scale, noise = (
         value.detach().numpy()
-        for value in (
-            model.kernel.base_kernel.lengthscale,
-            model.kernel.outputscale,
-            model.noise,
-        )
+        for value in (model.kernel.base_kernel.lengthscale, model.kernel.outputscale, model.noise)
     )
     expected = (
         stats.lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2)) * np.sqrt(d)).logpdf(lengthscale).sum()

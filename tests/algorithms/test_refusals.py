@@ -47,11 +47,7 @@ REFUSED = [
     ("GPUCBBox-kandasamy", {"points_per_axis": 0.5}, "points_per_axis >= 1"),
     ("LCBO-joint", {"noise": 0.0}, "noise: expected a positive number, got 0.0"),
     ("LCBO-joint", {"memory_per_dim": 0}, "memory_per_dim: expected a positive number, got 0"),
-    (
-        "LCBO-joint",
-        {"repeats": 0, "exploration": 0},
-        r"repeats \+ exploration: expected a pos",
-    ),
+    ("LCBO-joint", {"repeats": 0, "exploration": 0}, r"repeats \+ exploration: expected a pos"),
     ("LCBO-code", {"selection": "joint"}, "learn: expected iterations where"),
     ("LCBO-code", {"condition": "data"}, "learn: expected iterations where"),
     ("LCBO-code", {"repeats": 0}, "learn: expected iterations where"),

@@ -31,12 +31,7 @@ new = builder("scbo.SCBO", TABLE)
 
 @pytest.mark.parametrize(
     ("d", "batch", "successes", "failures"),
-    [
-        (2, 1, 3, 2),
-        (25, 13, 3, 2),
-        (50, 25, 5, 2),
-        (102, 51, 11, 2),
-    ],
+    [(2, 1, 3, 2), (25, 13, 3, 2), (50, 25, 5, 2), (102, 51, 11, 2)],
 )
 def test_batch_and_tolerances_are_table_1(d, batch, successes, failures):
     optimizer = new(d)

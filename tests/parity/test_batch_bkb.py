@@ -388,9 +388,7 @@ BLESS_MUTANTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 @pytest.mark.parametrize("mistake", BLESS_MUTANTS)
 def test_a_mistake_in_bless_is_noticed(
-    mistake: str,
-    instance: Callable[[str], Instance],
-    monkeypatch: pytest.MonkeyPatch,
+    mistake: str, instance: Callable[[str], Instance], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The place in the dictionary at which it parts, in each of nine runs."""
     kernel, pulls = table_of_bless("synthetic", instance)

@@ -135,10 +135,7 @@ MUTANTS = {
     "gradient of the penalty turned round": ({"penalty_factor": -10}, DESIGN + 3 * BATCH),
     "penalty does not grow": ({"penalty_power": 0}, DESIGN + 3 * BATCH),
     # after 25 + 4 x 6 data, of which 50 count, the second point of Z_2 meets one fewer
-    "window of N_m waits for the next iteration": (
-        {"learn": "iterations"},
-        DESIGN + 4 * BATCH + 3,
-    ),
+    "window of N_m waits for the next iteration": ({"learn": "iterations"}, DESIGN + 4 * BATCH + 3),
 }
 
 

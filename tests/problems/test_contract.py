@@ -109,28 +109,16 @@ def test_choices_and_noises_that_there_are_not_are_refused(name):
 
 
 REFUSED = [
-    (
-        "additive.powell",
-        {"d": 0},
-        "expected d to be a positive multiple of 4, got 0: correct",
-    ),
+    ("additive.powell", {"d": 0}, "expected d to be a positive multiple of 4, got 0: correct"),
     ("additive.powell", {"d": 22}, "expected d to be a positive multiple of 4, got 22"),
     ("additive.rastrigin", {"factor_size": 0}, "factors of one size .* got factor_size = 0 and d"),
     ("additive.rastrigin", {"factor_size": 3}, "factors of one size .* got factor_size = 3 and d"),
     ("additive.rastrigin", {"d": -5}, "got factor_size = 5 and d = -5"),
-    (
-        "cosmology.boss_likelihood",
-        {"bias": "fixed"},
-        "to be free or a number > 0, got 'fixed'",
-    ),
+    ("cosmology.boss_likelihood", {"bias": "fixed"}, "to be free or a number > 0, got 'fixed'"),
     ("cosmology.boss_likelihood", {"bias": 0.0}, "bias to be free or a number > 0, got 0.0"),
     ("cosmology.boss_likelihood", {"bias": np.nan}, "bias to be free or a number > 0, got nan"),
     ("cosmology.boss_likelihood", {"floor": 0.0}, "expected a floor < 0, -inf for none, got 0.0"),
-    (
-        "cosmology.boss_likelihood",
-        {"floor": np.nan},
-        "a floor < 0, -inf for none, got nan",
-    ),
+    ("cosmology.boss_likelihood", {"floor": np.nan}, "a floor < 0, -inf for none, got nan"),
     ("gp_samples.within_model", {"d": 0}, "got d = 0, features = 200, constraints = 2"),
     ("gp_samples.within_model", {"features": 0}, "got d = 3, features = 0, constraints = 2"),
     ("gp_samples.within_model", {"constraints": -1}, "constraints >= 0, got d = 3"),
@@ -138,11 +126,7 @@ REFUSED = [
     ("structures.truss25", {"alpha": np.nan}, "expected a finite alpha > 0, got nan"),
     ("synthetic.rastrigin", {"d": 0}, "expected d >= 1 dimensions, got 0"),
     ("synthetic.rastrigin", {"low": 1.0}, r"a box that holds the maximiser, got \[1.0, 5.0\] for"),
-    (
-        "synthetic.styblinski_tang",
-        {"low": -2.0},
-        r"maximiser, got \[-2.0, 5.0\] for coordinate 0",
-    ),
+    ("synthetic.styblinski_tang", {"low": -2.0}, r"maximiser, got \[-2.0, 5.0\] for coordinate 0"),
     ("synthetic.unit_network", {"high": -5.0}, r"box with low < high, got \[-5.0, -5.0\]"),
     ("synthetic.unit_network", {"high": np.inf}, r"box with low < high, got \[-5.0, inf\]"),
     ("synthetic.unit_network", {"hidden": 0}, "expected hidden >= 1 units, got 0"),

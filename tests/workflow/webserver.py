@@ -108,11 +108,7 @@ class Rude:
     """
 
     def __init__(
-        self,
-        first: bytes,
-        then: bytes | None,
-        pause: float = 0.01,
-        lasting: float = 120.0,
+        self, first: bytes, then: bytes | None, pause: float = 0.01, lasting: float = 120.0
     ) -> None:
         self._first, self._then = first, then
         self._pause, self._lasting = pause, lasting

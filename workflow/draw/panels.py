@@ -498,13 +498,7 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             style = column_look(len(lines))
             lines.append(Line(words, style, x, centre, low, high, len(seeds), law=law, each=each))
     return Panel(
-        title,
-        xlabel,
-        ylabel,
-        options,
-        data,
-        lines,
-        seeds=frozenset([table["seed"].nunique()]),
+        title, xlabel, ylabel, options, data, lines, seeds=frozenset([table["seed"].nunique()])
     )
 
 

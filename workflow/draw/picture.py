@@ -131,12 +131,7 @@ def _compared(store: Store, cells: Sequence[Cell]) -> str:
 
 
 def _small_print(
-    paper: Paper,
-    name: str,
-    best: Best,
-    compared: str,
-    facts: Sequence[str],
-    missing: Sequence[str],
+    paper: Paper, name: str, best: Best, compared: str, facts: Sequence[str], missing: Sequence[str]
 ) -> str:
     """Everything a reader must know who sees the picture alone."""
     chosen = (

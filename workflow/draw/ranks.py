@@ -44,14 +44,7 @@ from workflow.measure.statistics import (
 )
 from workflow.measure.store import Store, made_of
 from workflow.plan.paper import Paper
-from workflow.plan.selection import (
-    algorithm_of,
-    complete,
-    in_scale,
-    rank_cells,
-    rank_runs,
-    ranks,
-)
+from workflow.plan.selection import algorithm_of, complete, in_scale, rank_cells, rank_runs, ranks
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 

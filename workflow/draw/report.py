@@ -108,9 +108,7 @@ def _parser() -> argparse.ArgumentParser:
         help="read the results/ that lie beside the figures/ of -o .../figures/SCALE/PAPER",
     )
     options.add_argument(
-        "--seeds",
-        default="",
-        help="report on these seeds alone: one, or a range such as 0-4",
+        "--seeds", default="", help="report on these seeds alone: one, or a range such as 0-4"
     )
     options.add_argument(
         "--partial",

@@ -243,13 +243,7 @@ def _too_few(n: int) -> str:
 
 
 def _of(
-    what: str,
-    kind: str,
-    test: Test,
-    *,
-    holds: bool,
-    borders: Sequence[float],
-    seen: float = NAN,
+    what: str, kind: str, test: Test, *, holds: bool, borders: Sequence[float], seen: float = NAN
 ) -> Comparison:
     """A comparison from its test."""
     return Comparison(
@@ -482,11 +476,7 @@ def below_bound(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
 
 
 def _kept(
-    inside: Sequence[Array],
-    what: str,
-    rows: Sequence[Array],
-    number: str,
-    borders: Sequence[float],
+    inside: Sequence[Array], what: str, rows: Sequence[Array], number: str, borders: Sequence[float]
 ) -> Comparison:
     """A statement about every row. It holds in a seed if all rows keep it. `number` says what
     `rows` are: values, or ratios to a bound.

@@ -32,12 +32,7 @@ from workflow.judge.checks import (
     parts_of,
     refuting_level,
 )
-from workflow.judge.evidence import (
-    Check,
-    Evidence,
-    beside_default,
-    runs_of_claim,
-)
+from workflow.judge.evidence import Check, Evidence, beside_default, runs_of_claim
 from workflow.judge.fixed import Fixed, Line, of
 from workflow.judge.outcomes import (
     CONTRADICTED,
@@ -63,14 +58,7 @@ from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import flat
-from workflow.plan.reads import (
-    named,
-    null_runs,
-    problems_of,
-    settings_of,
-    stated,
-    variants_of,
-)
+from workflow.plan.reads import named, null_runs, problems_of, settings_of, stated, variants_of
 from workflow.trace.cells import DEFAULT, Cell, PlanError, seed_range
 
 Claim = Mapping[str, Any]
@@ -181,8 +169,7 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     readings = paper.entry.get("readings", {})
     others = {
         name: replace(
-            _outcome(paper, store, claim, name, runs),
-            control=bool(readings[name].get("control")),
+            _outcome(paper, store, claim, name, runs), control=bool(readings[name].get("control"))
         )
         for name, runs in readings_of(paper, claim).items()
     }

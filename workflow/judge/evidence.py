@@ -112,13 +112,7 @@ class Evidence:
         return {seed: found[seed] for seed in self.seeds(cell)}
 
     def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
-        return selection.place(
-            self.paper,
-            problem,
-            curve,
-            reading=self.reading,
-            variant=variant,
-        )
+        return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant)
 
     def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
         """Whether `place` would look for a run that this scale leaves out."""

@@ -51,13 +51,7 @@ OTHER_CODE = "on records of other code"
 LATE = "check fixed after its first records"
 CHANGED = "check changed"
 
-SYMBOLS = {
-    REPRODUCED: "✓",
-    DIRECTION: "≈",
-    INCONCLUSIVE: "±",
-    CONTRADICTED: "✗",
-    NOT_RUN: "·",
-}
+SYMBOLS = {REPRODUCED: "✓", DIRECTION: "≈", INCONCLUSIVE: "±", CONTRADICTED: "✗", NOT_RUN: "·"}
 MEANINGS = {
     REPRODUCED: "every comparison is significantly on the claimed side",
     DIRECTION: "every comparison is on the claimed side, not each significantly",

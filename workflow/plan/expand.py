@@ -13,15 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from workflow.plan import (
-    costs,
-    exhibits,
-    names,
-    parameters,
-    published_numbers,
-    reader,
-    resolve,
-)
+from workflow.plan import costs, exhibits, names, parameters, published_numbers, reader, resolve
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper, Place
 from workflow.plan.reader import Document

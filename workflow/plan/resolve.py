@@ -67,10 +67,7 @@ def problem_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     """
     # it decides when to give up, no value
     values = {key: value for key, value in entry.items() if key != "timeout"}
-    identity = {
-        "problem": values,
-        "libraries": versions(entry),
-    }
+    identity = {"problem": values, "libraries": versions(entry)}
     return (
         {**identity, "simulator": source_sha256(entry["simulator"])}
         if "simulator" in entry

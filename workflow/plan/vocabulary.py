@@ -229,7 +229,4 @@ Study = Annotated[Words, Named("study")]
 ClaimName = Annotated[Words, Named("claim")]
 ExhibitName = Annotated[Words, Named("exhibit")]
 Errata = Annotated[list[Annotated[Words, Named("erratum")]], MinLen(1), DISTINCT]
-Rows = Annotated[
-    dict[str, Annotated[float | str, Expected("a number or words")]],
-    MinLen(1),
-]
+Rows = Annotated[dict[str, Annotated[float | str, Expected("a number or words")]], MinLen(1)]

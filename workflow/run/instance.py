@@ -17,14 +17,7 @@ from workflow.data import simulators
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.run import boundary, designs, exact_design, loop
 from workflow.trace import seeds
-from workflow.trace.cells import (
-    MISSING,
-    Cell,
-    PlanError,
-    Study,
-    installed,
-    own_parameters,
-)
+from workflow.trace.cells import MISSING, Cell, PlanError, Study, installed, own_parameters
 
 
 def build_problem(cell: Cell | Study, seed: int, root: Path = Path()) -> Problem:

@@ -298,11 +298,7 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
         header |= _timeout(target, error, columns)
     spent = used() - began
     # what the study has loaded is known when it has ended
-    header |= {
-        "provenance": record.provenance(),
-        "cpu_seconds": spent,
-        "peak_mib": peak_mib(),
-    }
+    header |= {"provenance": record.provenance(), "cpu_seconds": spent, "peak_mib": peak_mib()}
     found = _written(target, header, columns)
     log.info("%s: %s", target.who, header["status"])
     return Made(found, str(header["status"]), spent)

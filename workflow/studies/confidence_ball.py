@@ -34,9 +34,7 @@ def run(
         )
     built = {name: value for name, value in optimizer.items() if name != "is"}
     method = GOUCB(
-        problem.domain,
-        rng(seed, "study", "optimizer"),
-        **algorithms.grouped(GOUCB.__init__, built),
+        problem.domain, rng(seed, "study", "optimizer"), **algorithms.grouped(GOUCB.__init__, built)
     )
     progress = loop.Progress(method)
     design = rng(seed, "study", "init").random((n, problem.domain.d))

@@ -95,11 +95,7 @@ class TrustRegion:
         if length >= self.settings.shortest:
             return region
         return replace(  # Sec. 2 (7)
-            region,
-            length=self.settings.length,
-            successes=0,
-            failures=0,
-            restarts=self.restarts + 1,
+            region, length=self.settings.length, successes=0, failures=0, restarts=self.restarts + 1
         )
 
     def bounds(self, centre: Array, lengthscales: Array) -> tuple[Array, Array]:

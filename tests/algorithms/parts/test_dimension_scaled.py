@@ -11,9 +11,7 @@ from botorch.models.utils.gpytorch_modules import (
 from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose
 
-from algorithms.parts.processes.dimension_scaled import (
-    dimension_scaled,
-)
+from algorithms.parts.processes.dimension_scaled import dimension_scaled
 from algorithms.parts.processes.fitting import Target
 
 

@@ -17,19 +17,8 @@ from algorithms.parts.factors.additive_process import (
     log_evidence,
     solve,
 )
-from algorithms.parts.factors.decomposition import (
-    canonical,
-    check,
-    singletons,
-    whole,
-)
-from algorithms.parts.factors.interactions import (
-    ACCEPTANCES,
-    Chain,
-    Fits,
-    Partitions,
-    inherited,
-)
+from algorithms.parts.factors.decomposition import canonical, check, singletons, whole
+from algorithms.parts.factors.interactions import ACCEPTANCES, Chain, Fits, Partitions, inherited
 
 FIRST = Scales(outputscale=0.693, lengthscale=0.693, noise=0.693, least_noise=1e-4, mean="zero")
 PAIRS = ((0, 1), (2, 3))

@@ -9,13 +9,7 @@ import pytest
 from tests.workflow.judge.claimed import LESS, claim
 from tests.workflow.synthetic import Toy, noisy
 from workflow.judge import claims, evidence, ledger, outcomes, render, trivial
-from workflow.judge.outcomes import (
-    CONTRADICTED,
-    DIRECTION,
-    INCONCLUSIVE,
-    REPRODUCED,
-    UNDECIDED,
-)
+from workflow.judge.outcomes import CONTRADICTED, DIRECTION, INCONCLUSIVE, REPRODUCED, UNDECIDED
 from workflow.measure import statistics
 from workflow.measure.store import BadRecords
 from workflow.plan import reads
@@ -464,8 +458,7 @@ def test_exponent_over_a_window(tmp_path, bound, verdict):
 
 
 @pytest.mark.parametrize(
-    ("hits", "verdict"),
-    [(10, REPRODUCED), (7, DIRECTION), (4, INCONCLUSIVE), (0, CONTRADICTED)],
+    ("hits", "verdict"), [(10, REPRODUCED), (7, DIRECTION), (4, INCONCLUSIVE), (0, CONTRADICTED)]
 )
 def test_share_of_seeds(tmp_path, hits, verdict):
     toy = Toy(tmp_path)

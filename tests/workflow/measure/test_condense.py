@@ -61,10 +61,7 @@ def runs(rows=LONG, seed=0):
     }
     return {
         name: Record(
-            {
-                **(on_box if found["query"].ndim > 1 else header),
-                "trace_sha256": trace_hash(found),
-            },
+            {**(on_box if found["query"].ndim > 1 else header), "trace_sha256": trace_hash(found)},
             found,
         )
         for name, found in columns.items()

@@ -105,10 +105,7 @@ def test_every_metric_of_a_published_run_is_that_of_the_full_records(folder, bar
 def test_tables_and_pictures_are_the_same(folder, bare, tmp_path):
     drawn = 0
     for paper in papers():
-        stores = [
-            Store(paper, folder, partial=True, fresh=True),
-            Store(paper, bare, partial=True),
-        ]
+        stores = [Store(paper, folder, partial=True, fresh=True), Store(paper, bare, partial=True)]
         for entry in paper.entry.get("tables", []):
             if entry["kind"] in ("parameters", "settings", "growth"):
                 continue
