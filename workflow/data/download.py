@@ -5,6 +5,7 @@ verified, and only then moved into place.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 import subprocess
 import time
@@ -161,7 +162,7 @@ def _ask(part: Path, url: str, wanted: File, lock: int) -> None:
         raise Rejected("expected the program curl in PATH, found none: install it") from None
     told, come = time.monotonic(), held
     # a process list shows arguments, not what a pipe holds
-    written = f'url = "{url}"'
+    written = f"url = {json.dumps(url, ensure_ascii=False)}"
     with curl:
         while True:
             try:
