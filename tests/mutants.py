@@ -81,6 +81,7 @@ def main(seed, number, *names):
     rooms = ROOT / "algorithms", ROOT / "problems"
     every = sorted(file for room in rooms for file in room.rglob("[!_]*.py"))
     paths = [ROOT / name for name in names] or every
+    paths = [path for path in paths if places(ast.parse(path.read_text()))]
     for _ in range(number):
         tree = ast.parse((path := draw.choice(paths)).read_text())
         place = draw.choice(places(tree))
