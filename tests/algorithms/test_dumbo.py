@@ -644,3 +644,13 @@ def test_own_outputs_never_leave_more_variance_than_the_sum():
         assert (given_own.moments(x)[1] <= given_sum.moments(x)[1] + 1e-9).all()
 
     holds()
+
+
+@pytest.mark.parametrize(
+    ("primal", "dual", "factor"),
+    [(10.0, 1.0, 1.0), (10.1, 1.0, 2.0), (1.0, 10.0, 1.0), (1.0, 10.1, 0.5), (0.0, 0.0, 1.0)],
+)
+def test_the_penalty_doubles_or_halves_where_one_residual_is_ten_times_the_other(
+    primal, dual, factor
+):
+    assert dumbo._balance(np.array([0.6, 0.8]) * primal, np.array([dual])) == factor
