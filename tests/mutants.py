@@ -53,9 +53,14 @@ def places(tree):
 
 
 def tests_of(path, name):
-    """Test files: of the module, of what names it or its class, and of refusals."""
-    named = rf"\b{re.escape(name)}\b|import [^\n]*\b{path.stem}\b|[\"'./ ]{path.stem}\.[A-Z]"
-    own, shared = f"test_{path.stem}.py", ("test_refusals.py", "problems/test_contract.py")
+    """Test files: of the module, of what names it or its classes, and of refusals and the
+    contract.
+    """
+    tree = ast.parse(path.read_text())
+    ours = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
+    words = "|".join([re.escape(name), *ours])
+    named = rf"\b({words})\b|import [^\n]*\b{path.stem}\b|[\"'./ ]{path.stem}\.[A-Z]"
+    own, shared = f"test_{path.stem}.py", ("test_refusals.py", "test_contract.py")
     rooms = [ROOT / "tests" / room for room in ("algorithms", "problems", "parity")]
     files = [file for room in rooms for file in sorted(room.rglob("test_*.py"))]
     found = [f for f in files if str(f).endswith((own, *shared)) or re.search(named, f.read_text())]

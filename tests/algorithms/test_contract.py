@@ -85,6 +85,10 @@ def test_it_asks_for_1_to_room_queries_inside_the_domain(case, begin, play):
         assert all(1 <= len(query) <= room for query in asked) and sound(optimizer, asked)
         assert len(optimizer.x) == len(optimizer.y) == len(optimizer.g) > 8
         assert all(isinstance(name, str) for name in optimizer.report())
+    if case.box:  # a method over arms may need a first pull
+        fresh = case.build(optimizer.domain, np.random.default_rng(0))
+        first = fresh.ask(1, fresh.x[:0])
+        assert len(first) == 1 and inside(first, fresh.domain)
 
 
 def test_ask_report_and_recommend_change_nothing_but_the_generator(case, begin, play):

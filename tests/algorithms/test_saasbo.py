@@ -27,6 +27,7 @@ from numpyro.diagnostics import effective_sample_size
 from numpyro.infer.util import log_density
 
 from algorithms.parts.processes import saas
+from algorithms.parts.processes.nuts import NUTS
 from tests.algorithms.grouped import builder, changed
 from tests.settings import SAASBO
 
@@ -433,3 +434,8 @@ def test_the_posterior_mean_is_botorchs(noise_as, noise):
     z, _ = with_nuts(sampler, samples=1024).run(x, y, None, 0)
     seen = scores(means(sampler, z, x, y, Z), theirs)
     assert np.abs(seen).max() < 4.5 and np.mean(seen**2) < 2.0
+
+
+def test_every_sample_or_one_alone_may_be_kept():
+    for thinning in (1, SAASBO["nuts"]["samples"]):
+        assert NUTS(**{**SAASBO["nuts"], "thinning": thinning}).thinning == thinning
