@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.linalg import LinAlgError
 
 from algorithms.parts.arms.sketch import inverse_root
-from algorithms.parts.numerics.linalg import safe_cholesky
+from algorithms.parts.numerics.linalg import cholesky_in_place, safe_cholesky
 
 
 def test_the_factor_of_a_larger_matrix_multiplies_back():
@@ -14,6 +14,18 @@ def test_the_factor_of_a_larger_matrix_multiplies_back():
     L = safe_cholesky(A @ A.T)
     assert_allclose(L @ L.T, A @ A.T, rtol=1e-12, atol=1e-12)
     assert_allclose(L, np.tril(L), atol=0)
+
+
+def test_a_factor_in_place_leaves_what_stands_above_the_diagonal():
+    A = np.random.default_rng(0).standard_normal((30, 40))
+    K = np.asfortranarray(np.tril(A @ A.T) + np.triu(np.full((30, 30), 7.0), 1))
+    L = cholesky_in_place(K)
+    assert np.shares_memory(K, L)
+    assert_allclose(np.tril(L), safe_cholesky(A @ A.T), rtol=1e-12)
+    assert (L[np.triu_indices(30, 1)] == 7.0).all()
+    K[3, 3] = np.nan
+    with pytest.raises(LinAlgError, match=r"K \(30x30\) holds a non-finite value"):
+        cholesky_in_place(K)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
