@@ -90,9 +90,10 @@ def test_a_climb_is_the_same_alone_and_in_company(f):
 
 def test_coordinates_move_only_those():
     x0, top = rng().random(5), rng(1).random(5)
-    x, _ = maximise(bowl(top), coordinates(x0, [3, 1]), rng(), **SEARCH)
-    assert_array_equal(x[[0, 2, 4]], x0[[0, 2, 4]])
-    assert_allclose(x[[1, 3]], top[[1, 3]], atol=1e-5)
+    for goal in (top, 1 - top):  # above and below where it begins
+        x, _ = maximise(bowl(goal), coordinates(x0, [3, 1]), rng(), **SEARCH)
+        assert_array_equal(x[[0, 2, 4]], x0[[0, 2, 4]])
+        assert_allclose(x[[1, 3]], goal[[1, 3]], atol=1e-5)
 
 
 def test_a_line_reaches_the_nearest_point_and_stops_at_the_faces():
