@@ -2,6 +2,8 @@
 contracts in pyproject.toml.
 """
 
+import re
+import tomllib
 from collections import defaultdict
 from pathlib import Path
 
@@ -39,3 +41,13 @@ def test_a_name_has_one_meaning_and_no_plural_beside_it():
         if last not in SAME and not module.startswith("workflow.commands."):
             by_stem[last.removesuffix("s")].add(module)
     assert {stem: modules for stem, modules in by_stem.items() if len(modules) > 1} == {}
+
+
+def test_the_contract_of_methods_over_arms_names_all_of_them():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (named,) = (
+        one["source_modules"] for one in contracts["contracts"] if "over arms" in one["name"]
+    )
+    files = (ROOT / "algorithms").glob("[!_]*.py")
+    on_arms = {one.stem for one in files if re.search(r"domains = .*Arms", one.read_text())}
+    assert {f"algorithms.{stem}" for stem in on_arms} == set(named)

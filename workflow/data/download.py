@@ -59,6 +59,7 @@ def download(url: str, target: Path, wanted: File) -> None:
             if not _is_there(target, wanted):  # unless by the process that was waited for
                 _fill(part, url, wanted, lock.fileno())
                 with writing(target):
+                    os.fsync(lock.fileno())
                     part.replace(target)
         finally:
             if _is_at(part, lock) and not (wanted.sha256 and part.stat().st_size):
