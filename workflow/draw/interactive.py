@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from workflow.draw.panels import Dots, Line, Mark, Panel, Published
-from workflow.draw.style import MARKERS
+from workflow.draw.panels import Dots, Line, Mark, Panel
 
 POINTS, LEAST = 110, 48  # points of a curve, in a figure of few of them and of many
 TRACED, FEWEST = 32, 12  # the same of a seed
@@ -30,8 +29,8 @@ def as_json(title: str, panels: Sequence[Panel]) -> str:
     """What a figure draws, for a script: {title, panels: [{title, xlabel, ylabel, log, data,
     levels, xs, lines, dots}]}, where the `x` of a line says which of `xs`, since most lines share
     theirs. `each` of a line has what its seeds have: {seeds, at, values: [a list a seed]}, where
-    `at` says which points of its x these are. A curve as it was published is a line of no seeds;
-    a panel of which the paper prints numbers has `marks`.
+    `at` says which points of its x these are. A panel of which the paper prints numbers has
+    `marks`.
     """
     share = LINES / max(LINES, sum(len(panel.lines) for panel in panels))
     most = max(LEAST, round(POINTS * share)), max(FEWEST, round(TRACED * share))
@@ -42,8 +41,8 @@ def as_json(title: str, panels: Sequence[Panel]) -> str:
 def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
     options = panel.options
     logarithmic = options.get("xscale") == "log"
-    lines = [_line(line, points, traced, logarithmic=logarithmic) for line in panel.lines]
-    lines += [_published(curve, points, logarithmic=logarithmic) for curve in panel.published]
+    drawn = [*panel.lines, *panel.published]
+    lines = [_line(line, points, traced, logarithmic=logarithmic) for line in drawn]
     xs = list(dict.fromkeys(tuple(line["x"]) for line in lines))
     return {
         "title": panel.title,
@@ -51,7 +50,6 @@ def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
         "ylabel": panel.ylabel,
         "log": [logarithmic, options.get("yscale") == "log"],
         "data": panel.data,
-        "missing": list(panel.missing),
         "levels": {
             label: _number(float(value)) for label, value in options.get("lines", {}).items()
         },
@@ -66,12 +64,9 @@ def _line(line: Line, points: int, traced: int, *, logarithmic: bool) -> dict[st
     kept = _kept(line.x, points, logarithmic=logarithmic)
     banded = bool(np.isfinite(line.low).any())
     return {
-        "label": line.label,
+        "label": line.label if line.n else f"{line.label}, published",
         "colour": line.look.colour,
         "dash": _dash(line),
-        "marker": MARKERS.index(line.look.marker) if line.look.marker in MARKERS else -1,
-        "seeds": line.n,
-        "fitted": line.fitted,
         "x": _numbers(line.x[kept]),
         "centre": _numbers(line.centre[kept]),
         **({"low": _numbers(line.low[kept]), "high": _numbers(line.high[kept])} if banded else {}),
@@ -88,21 +83,6 @@ def _each(line: Line, kept: NDArray[np.int64], traced: int, *, logarithmic: bool
     at = _kept(line.x[kept], traced, logarithmic=logarithmic)
     values = [_numbers(np.asarray(one)[kept][at], FEW) for one in line.each.values()]
     return {"each": {"seeds": list(line.each), "at": at.tolist(), "values": values}}
-
-
-def _published(curve: Published, points: int, *, logarithmic: bool) -> dict[str, Any]:
-    """A curve as it was published, as a line of no seeds."""
-    kept = _kept(curve.x, points, logarithmic=logarithmic)
-    return {
-        "label": f"{curve.label}, published",
-        "colour": curve.look.colour,
-        "dash": PRINTED,
-        "marker": -1,
-        "seeds": 0,
-        "fitted": False,
-        "x": _numbers(curve.x[kept]),
-        "centre": _numbers(curve.value[kept]),
-    }
 
 
 def _dots(row: Dots) -> dict[str, Any]:
@@ -125,6 +105,8 @@ def _kept(x: NDArray, most: int, *, logarithmic: bool) -> NDArray[np.int64]:
 
 
 def _dash(line: Line) -> list[int]:
+    if not line.n:
+        return PRINTED
     if line.fitted:
         return DOTTED
     pattern = [*line.look.dash, ()][1]

@@ -38,9 +38,9 @@ BANDS = {
 
 @dataclass(frozen=True)
 class Line:
-    """One drawn curve: centre and band over x, from n seeds; `fitted` (as t^2.9) marks an
-    extrapolation. `each` has the values of each seed over x, by its number, for pages on which
-    these can be shown.
+    """One drawn curve: centre and band over x, from n seeds, 0 of a curve as it was published;
+    `fitted` (as t^2.9) marks an extrapolation. `each` has the values of each seed over x, by its
+    number, for pages on which these can be shown.
     """
 
     label: str
@@ -68,16 +68,6 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Published:
-    """A curve as it was published."""
-
-    label: str
-    look: Look
-    x: NDArray
-    value: NDArray
-
-
-@dataclass(frozen=True)
 class Dots:
     """One row of a dot plot: a value per seed."""
 
@@ -100,7 +90,7 @@ class Panel:
     lines: Sequence[Line] = ()
     dots: Sequence[Dots] = ()
     marks: Sequence[Mark] = ()
-    published: Sequence[Published] = ()
+    published: Sequence[Line] = ()
     seeds: frozenset[int] = field(default_factory=frozenset)  # how many, over the curves
     lengths: frozenset[int] = field(default_factory=frozenset)
     missing: Sequence[str] = ()  # curves of which nothing was run
@@ -210,14 +200,18 @@ def _panel(
     dotted = panel.get("kind") == "dots"
     planned = places(paper, panel)
     here = {label for label, _ in planned}
+    read: list[tuple[str, Cell, tuple[int, ...], Array]] = []
     common = frozenset[int]() if dotted else _common(paper, store, panel, planned)
     for label, cell in planned:
         timeouts += store.lacks({label: cell})
         try:
-            mine, values = _values(paper, store, panel, cell, common)
+            read.append((label, cell, *_values(paper, store, panel, cell, common)))
         except NotRun:
             missing.append(label)
-            continue
+    ends = [panel["to"]] if "to" in panel else []
+    ends += [values.shape[1] for *_, values in read] if panel.get("shortest") else []
+    to = min(ends, default=None)
+    for label, cell, mine, values in read:
         seeds.add(len(values))
         lengths.add(cell.budget)
         data.add(store.data(cell))
@@ -227,10 +221,7 @@ def _panel(
         if dotted:
             dots.append(Dots(label, style, mine, values[:, -1], hollow))
         else:
-            lines.append(_line(label, style, values, panel, hollow, mine))
-    if panel.get("shortest"):
-        end = min((line.x[-1] for line in lines), default=0.0)
-        lines = [_up_to(line, end) for line in lines]
+            lines.append(_line(label, style, values[:, :to], panel, hollow, mine))
     if "extrapolate" in panel:
         lines += _extrapolated(
             lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"]
@@ -258,7 +249,7 @@ def _panel(
             Mark(label, way(label), one.value[0]) for label, one in numbers.items() if not one.x
         ],
         published=[
-            Published(label, way(label), np.array(one.x) + known, np.array(one.value))
+            _bare(label, way(label), np.array(one.x) + known, np.array(one.value), 0)
             for label, one in numbers.items()
             if one.x
         ],
@@ -360,8 +351,7 @@ def _line(
     hollow: bool,
     seeds: tuple[int, ...],
 ) -> Line:
-    """Centre and band over the seeds, thinned; at most the first `to` evaluations."""
-    values = values[:, : panel.get("to", values.shape[1])]
+    """Centre and band over the seeds, thinned."""
     chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
     centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
     absent = int(np.isinf(values[:, -1]).sum())
@@ -377,19 +367,6 @@ def _line(
         seeds=seeds,
         absent=absent,
         each=dict(zip(seeds, values[:, chosen], strict=True)),
-    )
-
-
-def _up_to(line: Line, end: float) -> Line:
-    """The part of a line with x <= end."""
-    kept = line.x <= end
-    return replace(
-        line,
-        x=line.x[kept],
-        centre=line.centre[kept],
-        low=line.low[kept],
-        high=line.high[kept],
-        each={seed: values[kept] for seed, values in line.each.items()},
     )
 
 
@@ -442,13 +419,15 @@ def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
             continue
         constant, exponent = power_law(line.x[tail], line.centre[tail])
         x = np.geomspace(line.x[-1], longest, 50)
-        none = np.full(len(x), np.nan)
-        label = f"{line.label}: fitted $t^x$"
-        law = f"t^{exponent:.2f}"
-        fitted.append(
-            Line(label, line.look, x, constant * x**exponent, none, none, line.n, fitted=law)
-        )
+        found = _bare(f"{line.label}: fitted $t^x$", line.look, x, constant * x**exponent, line.n)
+        fitted.append(replace(found, fitted=f"t^{exponent:.2f}"))
     return fitted
+
+
+def _bare(label: str, style: Look, x: NDArray, centre: NDArray, n: int) -> Line:
+    """A line without a band."""
+    none = np.full(len(x), np.nan)
+    return Line(label, style, x, centre, none, none, n)
 
 
 def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
@@ -508,36 +487,25 @@ def drawn(panels: Sequence[Panel]) -> pd.DataFrame:
     frames = [pd.DataFrame(columns=names)]
     for number, panel in enumerate(panels, 1):
         where = f"{number} {panel.title}".strip()
-        for line in panel.lines:
-            kind = f"fitted {line.fitted}" if line.fitted else "measured"
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "panel": where,
-                        "curve": line.label,
-                        "kind": kind,
-                        "x": line.x,
-                        "centre": line.centre,
-                        "low": line.low,
-                        "high": line.high,
-                        "seeds": line.n,
-                        "data": panel.data,
-                    }
-                )
-            )
-        for row in panel.dots:
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "panel": where,
-                        "curve": row.label,
-                        "kind": "seed",
-                        "x": row.seeds,
-                        "centre": row.values,
-                        "seeds": len(row.seeds),
-                        "data": panel.data,
-                    }
-                )
-            )
+        columns = [
+            {
+                "curve": line.label,
+                "kind": f"fitted {line.fitted}" if line.fitted else "measured",
+                "seeds": line.n,
+                **{name: getattr(line, name) for name in ("x", "centre", "low", "high")},
+            }
+            for line in panel.lines
+        ]
+        columns += [
+            {
+                "curve": row.label,
+                "kind": "seed",
+                "seeds": len(row.seeds),
+                "x": row.seeds,
+                "centre": row.values,
+            }
+            for row in panel.dots
+        ]
+        frames += [pd.DataFrame({**one, "panel": where, "data": panel.data}) for one in columns]
     filled = [frame for frame in frames if len(frame)]
     return pd.concat(filled).reindex(columns=names) if filled else frames[0]

@@ -392,7 +392,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     logarithmic = options.get("yscale") == "log"
     lines = [_positive(line) for line in panel.lines] if logarithmic else panel.lines
     for curve in panel.published:
-        ax.plot(curve.x, curve.value, color=curve.look.colour, **PUBLISHED)
+        ax.plot(curve.x, curve.centre, color=curve.look.colour, **PUBLISHED)
     ends, shaded = _ends(panel), [] if options.get("bars") else lines
     if ends and not shaded:  # the bars are drawn last, within the limits
         edges = np.array([edge[-1] for line in ends for edge in (line.low, line.high)])

@@ -39,11 +39,11 @@ from workflow.measure.statistics import (
     detectable,
     detectable_ratio,
     either,
-    interval,
     looks,
     power_law,
     ranked_below_zero,
     share,
+    with_mean_of,
     within,
 )
 from workflow.measure.store import NotRun, Run
@@ -288,9 +288,10 @@ def _ordered(check: Check, what: str, data: tuple[Array, Array], level: float) -
     if check.get("compare") == "ratio":
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.log(left) - np.log(right)
-        low, high = np.exp(interval(distance))
         test = below_zero(sign * (distance - np.log(factor)))
-        shown = replace(test, mean=float(np.exp(distance.mean())), low=float(low), high=float(high))
+        shown = with_mean_of(distance, test)
+        mean, low, high = (float(np.exp(edge)) for edge in (shown.mean, shown.low, shown.high))
+        shown = replace(shown, mean=mean, low=low, high=high)
         seen = float(np.exp(_smallest(distance, level)))
         return _of(words, "ratio", shown, holds=test.mean < 0, seen=seen, borders=[float(factor)])
     if np.isinf(left).any() or np.isinf(right).any():
@@ -300,10 +301,8 @@ def _ordered(check: Check, what: str, data: tuple[Array, Array], level: float) -
         kind = f"median difference {BY_RANK}"
         return _of(words, kind, shown, holds=test.mean < 0, borders=[0.0])
     distance = left - factor * right
-    low, high = interval(distance)
-    test = below_zero(sign * distance)
-    shown = replace(test, mean=float(distance.mean()), low=float(low), high=float(high))
-    seen = _smallest(distance, level)
+    test, seen = below_zero(sign * distance), _smallest(distance, level)
+    shown = with_mean_of(distance, test)
     return _of(words, "difference", shown, holds=test.mean < 0, seen=seen, borders=[0.0])
 
 
@@ -402,10 +401,8 @@ def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
     """Kendall's tau between a metric and evaluations, or a column: on which side of zero."""
     sign = 1 if check["direction"] == "increasing" else -1
     tau = taus(data)
-    test = below_zero(-sign * tau)
-    low, high = interval(tau)
-    shown = replace(test, mean=float(tau.mean()), low=float(low), high=float(high))
-    seen = _smallest(tau, level)
+    test, seen = below_zero(-sign * tau), _smallest(tau, level)
+    shown = with_mean_of(tau, test)
     return _of(what, "Kendall's tau", shown, holds=test.mean < 0, seen=seen, borders=[0.0])
 
 
@@ -505,13 +502,7 @@ def _bounded(what: str, kind: str, seen: Array, check: Check, level: float) -> C
         tests.append(below_zero(seen - check["at_most"]))
     if "at_least" in check:
         tests.append(below_zero(check["at_least"] - seen))
-    low, high = interval(seen)
-    shown = replace(
-        tests[0] if len(tests) == 1 else either(*tests),
-        mean=float(seen.mean()),
-        low=float(low),
-        high=float(high),
-    )
+    shown = with_mean_of(seen, tests[0] if len(tests) == 1 else either(*tests))
     holds = all(test.mean < 0 for test in tests)
     smallest = _smallest(seen, level)
     return _of(what, kind, shown, holds=holds, seen=smallest, borders=_ends(check))

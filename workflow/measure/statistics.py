@@ -193,9 +193,14 @@ def within(values: Array, tolerance: float | Array) -> Test:
     """Equivalence by two one-sided tests: |mean| < tolerance, which may have a value for each
     seed.
     """
-    low, high = interval(values)
     both = either(below_zero(values - tolerance), below_zero(-values - tolerance))
-    return replace(both, mean=float(values.mean()), low=float(low), high=float(high))
+    return with_mean_of(values, both)
+
+
+def with_mean_of(values: Array, test: Test) -> Test:
+    """A test with mean and interval of the numbers that are shown, which it need not test."""
+    low, high = interval(values)
+    return replace(test, mean=float(values.mean()), low=float(low), high=float(high))
 
 
 @cache

@@ -3,12 +3,13 @@ lacks.
 """
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from workflow.draw import interactive
-from workflow.draw.panels import Dots, Line, Mark, Panel, Published
+from workflow.draw.panels import Dots, Line, Mark, Panel
 from workflow.draw.style import look
 
 
@@ -101,11 +102,13 @@ def test_numbers_that_a_paper_prints_stay_with_their_panel():
 
 
 def test_a_published_curve_is_a_dashed_line_of_no_seeds():
-    theirs = Published("A", look("A"), np.array([2.0, 20.0]), np.array([0.5, 0.123456]))
+    none = np.full(2, np.nan)
+    at = {"x": np.array([2.0, 20.0]), "centre": np.array([0.5, 0.123456])}
+    theirs = replace(line("A", **at, low=none, high=none), n=0)
     panel = Panel("t", "t", "y", {}, lines=[line("A", n=3)], published=[theirs])
     (shown,) = json.loads(interactive.as_json("whole", [panel]))["panels"]
     ours, published = shown["lines"]
-    assert (published["label"], published["seeds"]) == ("A, published", 0)
+    assert published["label"] == "A, published" and "low" not in published
     assert published["colour"] == ours["colour"] and published["dash"] and "each" not in published
     assert shown["xs"][published["x"]] == [2, 20]
     assert published["centre"] == [0.5, 0.1235]
