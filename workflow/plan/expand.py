@@ -275,7 +275,7 @@ class _Expansion:
             given=of_problem.get("given", {}),
         )
         accepted = resolve.accepted(of_algorithm["is"], "algorithms", where, self.root)
-        resolve.check(of_algorithm, accepted, set(), where)
+        resolve.check(of_algorithm, accepted, where)
         resolve.check_execution(of_algorithm, of_problem, where)
         cut, init = self.cuts(problem), of_problem["init"]
         budgets = [cut, line, of_algorithm]
@@ -318,12 +318,11 @@ class _Expansion:
         line, cut = self.entry["studies"][number], self.entry["scales"][self.scale]
         where = self.document.where("studies", number)
         accepted = resolve.accepted(line["is"], "workflow/studies", where, self.root)
-        known = parameters.names(accepted)[1]
         chosen = {
-            **parameters.flat(line.get("parameters", {}), known),
-            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), known),
+            **parameters.flat(line.get("parameters", {}), accepted),
+            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), accepted),
         }
-        resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
+        resolve.check({"is": line["is"], **chosen}, accepted, where)
         if "T" in chosen and "budget" in cut:
             chosen["T"] = min(chosen["T"], cut["budget"])
         first = line.get("first_seed", 0)
@@ -395,7 +394,7 @@ def _set_by(document: Document, reading: str, kind: str, key: str, root: Path) -
     changes = document.entry.get("readings", {}).get(reading, {}).get(kind, {})
     if "*" not in changes and key not in changes:
         return {}
-    known = parameters.parameters_of(document.entry[kind][key]["is"], kind, root=root)[1]
+    known = parameters.signature(document.entry[kind][key]["is"], kind, root=root)
     return resolve.overrides(changes, key, known, document.entry["problems"])
 
 
@@ -406,8 +405,8 @@ def problem_values(
     where, base = document.where("problems", problem), document.entry["problems"][problem]
     accepted = resolve.accepted(base["is"], "problems", where, root)
     of_reading = _set_by(document, reading, "problems", problem, root)
-    flat = {**parameters.flat(base, parameters.names(accepted)[1]), **of_reading}
-    resolve.check(flat, accepted, {"data"}, where)
+    flat = {**parameters.flat(base, accepted), **of_reading}
+    resolve.check(flat, accepted, where)
     values = parameters.nested(flat)
     resolve.check_given(values, where, root)
     return values, bool(of_reading)
@@ -432,7 +431,7 @@ def algorithm_values(
     """
     own, problems = document.entry["algorithms"][algorithm], document.entry["problems"]
     where = f"{document.where('algorithms', algorithm)} on {problem}"
-    known = parameters.parameters_of(own["is"], "algorithms", root=root)[1]
+    known = parameters.signature(own["is"], "algorithms", root=root)
     of_reading = _set_by(document, reading, "algorithms", algorithm, root)
     swept = {"*": document.entry.get("variants", {}).get(variant, {})}
     of_variant = resolve.overrides(swept, "", known, problems)
