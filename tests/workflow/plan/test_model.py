@@ -233,8 +233,7 @@ enter(
         program="draw.tabulate",
         ends=("md",),
         shown={SHEET: "md"},
-        left=lambda paper, line: [line],
-        runs=lambda paper, name: paper.on(REGISTRY["notes"].find(paper, name)["problem"]),
+        runs=lambda paper, name: paper.cells,
     )
 )
 '''
