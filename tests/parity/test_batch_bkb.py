@@ -23,7 +23,7 @@ from algorithms.bkb import BKB
 from algorithms.parts.arms import GaussianTable, bless
 from algorithms.parts.arms.bless import leverage
 from problems import tables
-from tests.parity.divergence import assert_same_run, first_divergence
+from tests.parity.divergence import assert_parts_at, assert_same_run, first_divergence
 from workflow.data.fetch import prepare
 from workflow.data.manifest import read_manifest
 from workflow.data.places import DataUnavailable
@@ -306,9 +306,7 @@ def test_a_mistake_is_noticed(
 ) -> None:
     expected = oracle(key).arms
     got = run(key, instance(key.partition("-")[0]), kind, until=expected, **changes).arms
-    parting = first_divergence(expected[: len(got)], got)
-    assert parting is not None, "the mutant pulls what the public code pulls"
-    assert parting.evaluation == evaluation, str(parting)
+    assert_parts_at(evaluation, expected[: len(got)], got)
 
 
 def table_of_bless(name: str, instance: Callable[[str], Instance]) -> tuple[GaussianTable, Indices]:

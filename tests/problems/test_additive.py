@@ -1,5 +1,5 @@
-"""Sums of factors: their optima found again, what every factor depends on, noise of factors and
-sum, moved maximisers.
+"""Sums of factors: their maximisers and values by hand, what every factor depends on, moved
+maximisers.
 """
 
 import numpy as np
@@ -34,12 +34,6 @@ SIZES = {
     "powell": (24, 6, 4),
     "rastrigin": (100, 20, 5),
 }
-BEST = {
-    "six_hump_camel": 1.0316284534898774,
-    "hartmann": 3.3223680114155148,
-    "powell": 0.0,
-    "rastrigin": 0.0,
-}
 
 
 def problem(name, seed=0, **changes):
@@ -58,36 +52,6 @@ def points(name, query):
 
 
 # optima
-
-
-def test_the_optimum_is_attained():
-    for name, changes in CASES:
-        found = problem(name, **changes)
-        assert (found.domain.d, found.best_kind) == (SIZES[name][0], "exact")
-        assert (found.data, found.display.sign) == ("none", 1)
-        assert found.best_at.shape == (2 if name == "six_hump_camel" else 1, found.domain.d)
-        assert_allclose(found.best, BEST[name], rtol=1e-15, atol=0)
-        assert_allclose(true(found, found.best_at).y, found.best, rtol=1e-15, atol=0)
-
-
-@pytest.mark.parametrize(("name", "changes"), CASES)
-def test_nothing_is_better(name, changes):
-    """Uniform points, points near the optimum,
-    and what a local search finds from the best of them.
-    """
-    found = problem(name, **changes)
-    d = found.domain.d
-    near = np.clip(found.best_at[0] + 0.02 * rng(2).standard_normal((2000, d)), 0, 1)
-    query = np.vstack([rng(1).random((2000, d)), near])
-    reached = true(found, query).y
-    assert reached.max() < found.best
-    climbed = optimize.minimize(
-        lambda u: -true(found, u).y[0],
-        query[np.argmax(reached)],
-        bounds=[(0, 1)] * d,
-        options={"maxiter": 20},
-    )
-    assert -climbed.fun <= found.best + 1e-14
 
 
 def test_stored_maximisers_are_roots_of_the_gradient():
@@ -173,16 +137,6 @@ def test_hartmann_term_by_term():
 
 
 @pytest.mark.parametrize(("name", "changes"), CASES)
-def test_factor_values_sum_to_y_in_what_is_seen_and_in_what_is_true(name, changes):
-    found = problem(name, **changes)
-    evaluation = found.evaluate(rng(7).random((9, found.domain.d)), rng(8))
-    for shown in (evaluation.seen, evaluation.true):
-        assert shown.factor_values.shape == (9, SIZES[name][1]) and shown.g.shape == (9, 0)
-        assert_array_equal(shown.y, shown.factor_values.sum(axis=1))
-    assert_array_equal(evaluation.seconds, np.zeros(9))
-
-
-@pytest.mark.parametrize(("name", "changes"), CASES)
 def test_a_factor_depends_on_its_variables_and_on_no_others(name, changes):
     found = problem(name, **changes)
     d, n, size = SIZES[name]
@@ -197,16 +151,6 @@ def test_a_factor_depends_on_its_variables_and_on_no_others(name, changes):
     changed = np.abs(true(found, moved).factor_values - true(found, here).factor_values) > 1e-12
     assert_array_equal(
         changed, [[variable in factor for factor in decomposition] for variable in range(d)]
-    )
-
-
-def test_decompositions_as_published():
-    assert problem("six_hump_camel").reveals["decomposition"] == ((0,), (0, 1), (1,))
-    assert problem("hartmann").reveals["decomposition"] == ((0, 1, 2, 3, 4, 5),) * 4
-    assert problem("powell", d=8).reveals["decomposition"] == ((0, 1, 2, 3), (4, 5, 6, 7))
-    assert problem("rastrigin", d=6, factor_size=3).reveals["decomposition"] == (
-        (0, 1, 2),
-        (3, 4, 5),
     )
 
 
@@ -251,41 +195,6 @@ def test_where_a_shifted_maximiser_lies(name):
     assert len(np.unique(places, axis=0)) == 60
 
 
-def test_the_camel_has_six_humps_and_the_two_highest_are_stored():
-    """Points of a fine grid that are greater than their eight neighbours."""
-    found = problem("six_hump_camel")
-    u = np.linspace(0, 1, 402)
-    y = true(found, np.stack(np.meshgrid(u, u, indexing="ij"), axis=-1).reshape(-1, 2)).y.reshape(
-        402, 402
-    )
-    around = [
-        y[1 + i : 401 + i, 1 + j : 401 + j]
-        for i in (-1, 0, 1)
-        for j in (-1, 0, 1)
-        if (i, j) != (0, 0)
-    ]
-    humps = np.argwhere(y[1:-1, 1:-1] > np.max(around, axis=0)) + 1
-    assert len(humps) == 6
-    highest = humps[np.argsort(y[tuple(humps.T)])[-2:]]
-    places = sorted(points("six_hump_camel", u[highest]).tolist(), reverse=True)
-    assert_allclose(places, points("six_hump_camel", found.best_at), atol=0.02)
-    assert_allclose(
-        points("six_hump_camel", found.best_at), [[0.0898, -0.7126], [-0.0898, 0.7126]], atol=1e-4
-    )
-
-
-def test_means_over_the_box_are_those_of_the_integrals():
-    """Of even powers and a cosine, by hand; four standard errors."""
-    query = rng(5).random((20000, 100))
-    seen = true(problem("rastrigin"), query).y
-    wave = np.sin(2 * np.pi * 5.12) / (2 * np.pi * 5.12)
-    assert abs(seen.mean() + 100 * (10 + 5.12**2 / 3 - 10 * wave)) < 4 * seen.std() / np.sqrt(20000)
-    camel = true(problem("six_hump_camel"), query[:, :2]).y
-    # E x^2 = 3, x^4 = 81/5, x^6 = 729/7; 4/3 and 16/5
-    mean = -4 * 3 + 2.1 * 81 / 5 - 729 / 21 + 4 * 4 / 3 - 4 * 16 / 5
-    assert abs(camel.mean() - mean) < 4 * camel.std() / np.sqrt(20000)
-
-
 def test_the_centre_of_the_box_gives_the_published_optima_away():
     """Rastrigin's is there; Powell's regret at the centre is below every entry of the paper's
     table.
@@ -294,8 +203,6 @@ def test_the_centre_of_the_box_gives_the_published_optima_away():
     assert_allclose(
         true(problem("powell"), np.full(24, 0.5)).y, [-6 * (5.5**2 + 0.5**4)], rtol=1e-12
     )
-    for name, worse in (("powell", 1000), ("rastrigin", 1000)):
-        assert (
-            true(problem(name, maximiser="shifted"), np.full((1, SIZES[name][0]), 0.5)).y[0]
-            < -worse
-        )
+    for name in ("powell", "rastrigin"):
+        shifted = problem(name, maximiser="shifted")
+        assert true(shifted, np.full(shifted.domain.d, 0.5)).y[0] < -1000

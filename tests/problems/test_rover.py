@@ -248,17 +248,6 @@ def test_the_default_smoothing_leaves_one_cubic_by_least_squares():
     assert_allclose(rover.SMOOTHING["default"], 22.254, atol=5e-4)
 
 
-def test_without_smoothing_the_curve_meets_all_control_points():
-    query = rng(4).random(60)
-    points = rover.control_points(query, domain="extended")
-    curve = rover.trajectory(query, domain="extended", smoothing="none")
-    assert_array_equal(curve.shape, (1000, 2))
-    u = np.concatenate([[0], np.cumsum(np.linalg.norm(np.diff(points, axis=0), axis=1))])
-    passing = curve[np.round(u / u[-1] * 999).astype(int)]
-    assert np.linalg.norm(points - passing, axis=1).max() < 0.03  # half a step
-    assert_allclose(curve[[0, -1]], points[[0, -1]], atol=1e-12)
-
-
 @pytest.mark.parametrize("smoothing", ["default", "none"])
 def test_a_repeated_point_is_the_limit_of_two_that_approach_each_other(smoothing):
     points = rng(11).random((30, 2))

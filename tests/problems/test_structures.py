@@ -355,12 +355,6 @@ def test_the_smooth_maximum_by_hand():
     )
 
 
-READINGS = [
-    ("truss25", {"load": "official", "alpha": 10.0}),
-    ("cantilever", {"displacement": "official-code"}),
-]
-
-
 def test_three_bars_along_the_axes_by_hand():
     """u = F L/(E A) along each, stress F/A: a node at the origin held by bars of 1, 2 and 4 in."""
     nodes = {0: (0.0, 0.0, 0.0), 1: (1.0, 0.0, 0.0), 2: (0.0, 2.0, 0.0), 3: (0.0, 0.0, 4.0)}
@@ -388,9 +382,8 @@ def test_no_corner_of_the_box_is_singular():
     assert_allclose(np.einsum("nij,nj->ni", K, u), np.tile(found.load, (200, 1)), atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "changes"), READINGS)
-def test_no_feasible_point_around_is_better(name, changes):
-    found = problem(name, **changes)
+def test_no_feasible_truss_around_is_lighter():
+    found = problem("truss25", alpha=10.0)
     size = rng(7).choice([1e-4, 1e-3, 1e-2], (20000, 1))
     query = np.clip(found.best_at + size * rng(6).standard_normal((20000, found.domain.d)), 0, 1)
     reached = true(found, np.vstack([query, rng(8).random((20000, found.domain.d))]))
@@ -402,23 +395,3 @@ def test_no_feasible_point_around_is_better(name, changes):
 def test_where_no_optimum_is_stored_none_is_claimed():
     found = problem("truss25", load="M1", alpha=10.0)
     assert found.best is None and found.best_at is None
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "n", "share", "mean"),
-    [  # of uniform designs, and their mean in 100 lb or 100 in^3
-        ("truss25", {}, 20000, 0.631, 8.284),
-        ("truss25", {"load": "S"}, 20000, 0.134, 8.284),
-        ("truss25", {"load": "M1"}, 20000, 0.120, 8.284),
-        ("truss25", {"load": "M2"}, 20000, 0.125, 8.284),
-        ("cantilever", {}, 100000, 0.0066, 7.5625),
-        ("cantilever", {"displacement": "official-code"}, 100000, 0.0069, 7.5625),
-    ],
-)
-def test_the_share_of_feasible_designs(name, changes, n, share, mean):
-    """Mean volume 25 * 4 * 2.75^2, mean weight 2.505 * 0.1 sum of lengths; four standard errors."""
-    found = problem(name, **changes)
-    seen = true(found, rng(11).random((n, found.domain.d)))
-    feasible = (seen.g <= 0).all(axis=1).mean()
-    assert abs(feasible - share) < 4 * np.sqrt(share * (1 - share) / n) + 5e-4 * share
-    assert abs(-seen.y.mean() - mean) < 4 * seen.y.std() / np.sqrt(n) + 1e-3

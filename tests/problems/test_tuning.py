@@ -224,15 +224,6 @@ def test_the_accuracy_is_that_of_scikit_learn(tmp_path, name, query, direct, fol
     assert 0.4 < expected <= 1
 
 
-def test_both_criteria_of_boosting_are_one(tmp_path):
-    """scikit-learn scores splits alike under both names, and warns where it is given one."""
-    found = problem("gradient_boosting", prepared(tmp_path))
-    x = rng(3).random((6, 11))
-    other = x.copy()
-    other[:, 4] = 1 - x[:, 4]
-    assert_array_equal(values(found, x), values(found, other))
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_no_setting_fails_or_warns(tmp_path, name):
     """Random corners, and the two in which all coordinates agree; what only costs time is kept

@@ -336,19 +336,11 @@ def test_the_program_says_what_it_misses(ns3, given, complaint):
 
 
 def test_the_program_itself_by_hand(ns3):
-    """One node, one user 10 m away, 20 dBm."""
+    """One node, one user 10 m away, 20 dBm; and a user within a metre of its node."""
+    made, sent = wlan.network(TWO, interference="all"), np.array([[100.0, 10.0]])
+    near = wlan.simulated(ns3, "chain", made, sent, rng())
+    assert_allclose(decibels(near), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
     for mode in ("chain", "sniffer", "csma"):
         given = f"{mode} 1 1 1\n0 0\n10 0 0\n1\n1 20\n"
         done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=True)
         assert float(done.stdout) == pytest.approx(37.28829, abs=5e-6)
-
-
-def test_the_chain_knows_a_user_within_a_metre_of_its_node(ns3):
-    made = wlan.network(TWO, interference="all")
-    sent = np.array([[100.0, 10.0]])
-    assert_allclose(
-        decibels(wlan.simulated(ns3, "chain", made, sent, rng())),
-        decibels(made.sinr(sent)),
-        rtol=0,
-        atol=1e-9,
-    )
