@@ -146,7 +146,7 @@ def resolved(
     """
     line = document(method.paper)
     problem = line.entry["problems"][like]
-    known = parameters.names(accepted(method))[1]
+    known = accepted(method)
     if method.target:
         values = parameters.flat(method.values, known)
     else:
@@ -269,8 +269,8 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that somebody has chosen, by flat names. Raises ValueError where the method has no
     such parameter, or the value is none of it.
     """
-    signature = accepted(method)
-    known, kinds = parameters.names(signature)[1], parameters.types(signature)
+    kinds = {name: parameter.annotation for name, parameter in accepted(method).items()}
+    known = set(kinds)
     found = parameters.flat(overrides, known)
     for name, value in found.items():
         if isinstance(value, np.generic):  # as Python's, which a saved file can hold

@@ -18,7 +18,7 @@ from benchmarks.race import Size, Turn, Work, along
 from problems.api import Problem
 from problems.gp_samples import within_model
 from workflow.plan.expand import load
-from workflow.plan.parameters import flat, nested, parameters_of
+from workflow.plan.parameters import flat, nested, signature
 from workflow.trace.cells import own_parameters
 from workflow.trace.seeds import rng
 
@@ -41,7 +41,7 @@ def functions(d: int) -> Problem:
 def built(problem: Problem, curve: str, changes: Mapping[str, Any] | None = None) -> Optimizer:
     """A method as published on the synthetic task, kernels known."""
     entry = load("lcbo", "paper").cell("syn-25", curve).algorithm_entry
-    known = parameters_of(entry["is"], "algorithms")[1]
+    known = signature(entry["is"], "algorithms")
     parameters = {**flat(own_parameters(entry), known), **(changes or {})}
     parameters["surrogate.kernels"] = problem.reveals["kernels"]
     return algorithms.build(entry["is"], problem.domain, rng(SEED, "optimizer"), nested(parameters))

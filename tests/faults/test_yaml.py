@@ -240,7 +240,7 @@ def test_the_command_lines_tell_it_in_a_sentence(empty):
     """As `snakemake` does, which test_snakemake.py asks."""
     (empty / "papers" / "steep.yaml").write_bytes(b"\xff")
     for command in (
-        ("workflow.plan",),
+        ("workflow.status",),
         steep.RUN,
         ("workflow.report", "steep", "best"),
         ("workflow.report", "steep", "verdicts"),

@@ -24,7 +24,7 @@ from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
 from workflow.plan.paper import Paper
-from workflow.plan.parameters import parameters_of
+from workflow.plan.parameters import signature
 from workflow.plan.selection import picture as picture_of
 from workflow.plan.selection import picture_cells
 from workflow.trace.atomic import atomic
@@ -66,7 +66,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 def drawer_of(entry: Mapping[str, Any]) -> Drawer:
     """The function of workflow/draw/drawers that draws. Raises PlanError."""
     try:
-        parameters_of(entry["is"], "workflow/draw/drawers")
+        signature(entry["is"], "workflow/draw/drawers")
     except LookupError as error:
         raise PlanError(f"picture {entry['id']}: `is: {entry['is']}`: {error.args[0]}") from None
     module, _, function = entry["is"].partition(".")

@@ -2,8 +2,8 @@
 ranks, pictures and tables.
 
 One entry says everything about a kind: where it stands in the YAML, the model of a line, which runs
-it reads, what a scale leaves of it, which files it makes, which program draws it, and how the site
-shows it. A new kind is an entry here.
+it reads, which files it makes, which program draws it, and how the site shows it. A new kind is an
+entry here.
 """
 
 from __future__ import annotations
@@ -70,8 +70,8 @@ class Exhibit:
     program: str  # the module of workflow/ that draws it
     ends: tuple[str, ...]  # of the files that its program makes
     shown: Mapping[str, str]  # how the site shows it: the ending of the file. First: all
-    left: Callable[[Paper, Line], Sequence[object]]  # of a line at a scale; may raise PlanError
-    runs: Callable[[Paper, str], Runs]  # made before a line is drawn; may raise PlanError
+    # made before a line is drawn, none where a scale leaves out all of it; may raise PlanError
+    runs: Callable[[Paper, str], Runs]
     is_optional: bool = False  # whether a report may lack it where nothing was run
     has_print: bool = False  # whether its program draws a PDF, too, where that is asked for
     reads_all: bool = False  # whether the whole YAML decides what is drawn, not a line alone
@@ -138,7 +138,8 @@ def offered(paper: Paper) -> dict[str, Any]:
 def _has(kind: Exhibit, paper: Paper, line: Line) -> bool:
     """Whether something is left of a line; a mistake in it is left to whoever draws it."""
     try:
-        return bool(kind.left(paper, line))
+        without_runs = line.get("kind") in selection.WITHOUT_RUNS
+        return without_runs or bool(kind.runs(paper, line["id"]))
     except PlanError:
         return True
 
@@ -477,7 +478,6 @@ enter(
         ends=("png", "csv", "json"),
         shown={IMAGE: "png", INTERACTIVE: "json"},
         has_print=True,
-        left=selection.panels_left,
         runs=selection.figure_runs,
     )
 )
@@ -491,7 +491,6 @@ enter(
         ends=("png", "csv"),
         shown={IMAGE: "png"},
         has_print=True,
-        left=selection.ranked,
         runs=selection.rank_runs,
         is_optional=True,
     )
@@ -506,7 +505,6 @@ enter(
         ends=("png", "csv", "json"),
         shown={IMAGE: "png", INTERACTIVE: "json"},
         has_print=True,
-        left=selection.profile_panels,
         runs=selection.profile_runs,
         is_optional=True,
     )
@@ -520,7 +518,6 @@ enter(
         program="draw.picture",
         ends=("png", "gif"),
         shown={IMAGE: "png", MOVING: "gif"},
-        left=selection.pictured,
         runs=selection.picture_cells,
         is_optional=True,
     )
@@ -534,7 +531,6 @@ enter(
         program="draw.tabulate",
         ends=("csv", "md"),
         shown={SHEET: "md"},
-        left=selection.tabulated,
         runs=selection.tabulated_runs,
         reads_all=True,
     )

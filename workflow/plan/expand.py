@@ -30,6 +30,8 @@ from workflow.trace.cells import (
 )
 
 ROOT = resolve.ROOT
+Values = tuple[dict[str, Any], bool]  # of an entry, and whether a reading sets any of them
+Entries = tuple[Values, Values]  # of a problem and of an algorithm on it
 
 
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
@@ -63,14 +65,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
     Raises PlanError.
     """
-    return expanded(reader.document(name, root), scale, seeds=seeds, root=root)
-
-
-def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
-    """Check and expand what a paper's YAML says; `load` has the arguments.
-
-    Raises PlanError.
-    """
+    document = reader.document(name, root)
     if scale not in document.entry["scales"]:
         scales = list(document.entry["scales"])
         raise PlanError(
@@ -110,7 +105,7 @@ class _Expansion:
         aliases, uncut = self.run()
         cells = {cell.name: cell for cell in aliases.values()}
         aliases = {**self.unchanged(aliases), **aliases}
-        borrowed, absent = self.borrowed()
+        borrowed = self.borrowed()
         if both := sorted(set(borrowed) & set(aliases)):
             problem, curve = both[0]
             raise PlanError(
@@ -130,7 +125,6 @@ class _Expansion:
             tuple(cells.values()),
             aliases,
             studies,
-            (self.elsewhere() | absent) - set(aliases),
             self.reached,
             uncut=uncut if self.wanted else {},
             borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
@@ -175,51 +169,18 @@ class _Expansion:
         """All cells of one `runs:` line: without `algorithms` those alone that its readings
         change.
         """
-        for problem, algorithm, reading, variant in self.combinations(self.scale, line):
-            if reading and "algorithms" not in line:
-                usual = self.cell(line, problem, algorithm, DEFAULT, variant)
-                if self.is_unchanged(usual, reading):
-                    continue
-            yield self.cell(line, problem, algorithm, reading, variant)
-
-    def combinations(self, scale: str, line: Mapping) -> Iterable[tuple[str, str, str, str]]:
-        """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale. A
-        line that names no algorithms means, under a reading, those whose runs it can change.
-        """
-        cut = self.entry["scales"][scale]
         variants = line.get("variants", [DEFAULT])
         variants = list(self.variants) if variants == "all" else variants
-        kept = {DEFAULT, *cut.get("variants", variants)}
-        return (
-            (problem, algorithm, reading, variant)
-            for problem, algorithm, reading, variant in product(
-                line.get("problems", self.entry["problems"]),
-                line.get("algorithms", self.entry["algorithms"]),
-                line.get("readings", [DEFAULT]),
-                [variant for variant in variants if variant in kept],
-            )
-            if not reading
-            or "algorithms" in line
-            or self.reached & {(reading, "problems", problem), (reading, "algorithms", algorithm)}
-        )
-
-    def elsewhere(self) -> frozenset[Place]:
-        """The names of all cells of the other scales, of which nothing is resolved."""
-        return frozenset(
-            self.place(*combination)
-            for other in self.entry["scales"]
-            for line in self.entry["runs"]
-            if other != self.scale and other in line.get("scales", [other])
-            for combination in self.combinations(other, line)
-        )
-
-    def place(self, problem: str, algorithm: str, reading: str, variant: str) -> Place:
-        """What a cell is called: a reading names only that whose parameters it sets."""
-        on, by = (
-            reading if (reading, kind, key) in self.reached else DEFAULT
-            for kind, key in (("problems", problem), ("algorithms", algorithm))
-        )
-        return problem_name(problem, on), curve_name(algorithm, by, variant)
+        kept = {DEFAULT, *self.entry["scales"][self.scale].get("variants", variants)}
+        for combination in product(
+            line.get("problems", self.entry["problems"]),
+            line.get("algorithms", self.entry["algorithms"]),
+            line.get("readings", [DEFAULT]),
+            [variant for variant in variants if variant in kept],
+        ):
+            *_, reading, _ = combination
+            if not reading or "algorithms" in line or not self.is_unchanged(*combination):
+                yield self.cell(line, *combination)
 
     def unchanged(self, aliases: Mapping[Place, Cell]) -> dict[Place, Cell]:
         """The names under a reading of default runs that it leaves as they are, though it sets some
@@ -230,52 +191,47 @@ class _Expansion:
             algorithm, _, variant = curve.partition("+")
             if "@" in problem + curve:
                 continue
-            usual = replace(cell, variant=variant)
             for reading in self.readings:
-                place = self.place(problem, algorithm, reading, variant)
-                if place != (problem, curve) and self.is_unchanged(usual, reading):
+                on, by = (
+                    reading if (reading, kind, key) in self.reached else DEFAULT
+                    for kind, key in (("problems", problem), ("algorithms", algorithm))
+                )
+                place = problem_name(problem, on), curve_name(algorithm, by, variant)
+                run = problem, algorithm, reading, variant
+                if place != (problem, curve) and self.is_unchanged(*run):
                     found[place] = cell
         return found
 
-    def is_unchanged(self, usual: Cell, reading: str) -> bool:
-        """Whether every parameter that a reading sets for a default run has that value in it, be it
-        its own or that of its variant.
+    def is_unchanged(self, problem: str, algorithm: str, reading: str, variant: str) -> bool:
+        """Whether a run has the same parameters under a reading as without it."""
+        run = problem, algorithm
+        try:
+            (usual, _), (own, _) = self.entries(*run, DEFAULT, variant)
+            (other, _), (others, _) = self.entries(*run, reading, variant)
+        except PlanError:  # of a value that is missing whoever runs it there is told
+            return False
+        return (usual, own) == (other, others)
+
+    def entries(self, problem: str, algorithm: str, reading: str, variant: str) -> Entries:
+        """The parameters of a run, of its problem and of its algorithm, each with whether the
+        reading sets any.
         """
-        problems = self.entry["problems"]
-        swept = parameters.dotted(self.variants.get(usual.variant, {}))
-        for kind, key, parts in (
-            ("problems", usual.problem, usual.problem_entry),
-            ("algorithms", usual.algorithm, usual.algorithm_entry),
-        ):
-            wanted = _set_by(self.document, reading, kind, key, self.root)
-            has = parameters.flat(parts, wanted)
-            for parameter, value in wanted.items():
-                if kind == "algorithms" and parameter not in swept:
-                    by_problem = isinstance(value, Mapping) and set(value) & set(problems)
-                    if by_problem and usual.problem not in value:
-                        return False  # whoever runs it there is told that a value is missing
-                    published = problems[usual.problem]["budget"]
-                    value = resolve.value_for(value, usual.problem, problems, published, key)
-                if parameter not in has or (has[parameter] != value and parameter not in swept):
-                    return False
-        return True
+        on = problem_values(self.document, problem, reading, root=self.root)
+        given = on[0].get("given", {})
+        by = algorithm_values(
+            self.document, problem, algorithm, reading, variant, root=self.root, given=given
+        )
+        return on, by
 
     def cell(self, line: Mapping, problem: str, algorithm: str, reading: str, variant: str) -> Cell:
         """Resolve every parameter of one cell and check it against the constructors."""
         document = self.document
         where = f"{document.where('algorithms', algorithm)} on {problem}"
-        of_problem, problem_changed = problem_values(document, problem, reading, root=self.root)
-        of_algorithm, changed = algorithm_values(
-            document,
-            problem,
-            algorithm,
-            reading,
-            variant,
-            root=self.root,
-            given=of_problem.get("given", {}),
+        (of_problem, problem_changed), (of_algorithm, changed) = self.entries(
+            problem, algorithm, reading, variant
         )
         accepted = resolve.accepted(of_algorithm["is"], "algorithms", where, self.root)
-        resolve.check(of_algorithm, accepted, set(), where)
+        resolve.check(of_algorithm, accepted, where)
         resolve.check_execution(of_algorithm, of_problem, where)
         cut, init = self.cuts(problem), of_problem["init"]
         budgets = [cut, line, of_algorithm]
@@ -318,12 +274,11 @@ class _Expansion:
         line, cut = self.entry["studies"][number], self.entry["scales"][self.scale]
         where = self.document.where("studies", number)
         accepted = resolve.accepted(line["is"], "workflow/studies", where, self.root)
-        known = parameters.names(accepted)[1]
         chosen = {
-            **parameters.flat(line.get("parameters", {}), known),
-            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), known),
+            **parameters.flat(line.get("parameters", {}), accepted),
+            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), accepted),
         }
-        resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
+        resolve.check({"is": line["is"], **chosen}, accepted, where)
         if "T" in chosen and "budget" in cut:
             chosen["T"] = min(chosen["T"], cut["budget"])
         first = line.get("first_seed", 0)
@@ -341,18 +296,17 @@ class _Expansion:
             digest=resolve.study_digest(line["is"], problem, found),
         )
 
-    def borrowed(self) -> tuple[dict[Place, Cell], frozenset[Place]]:
+    def borrowed(self) -> dict[Place, Cell]:
         """The runs of other papers that a comparison reads: those of their own plans, with as many
-        seeds as it has itself; and the names of those that only other scales make.
+        seeds as it has itself.
         """
-        found, absent = dict[Place, Cell](), set[Place]()
+        found = dict[Place, Cell]()
         for lender, line in self.entry.get("borrows", {}).items():
             plan = load(lender, self.scale, root=self.root)
             for curve in line["curves"]:
                 places = [(problem, curve) for problem in line["problems"]]
-                lent = [place for place in places if place in plan.aliases]
-                absent.update(plan.elsewhere.intersection(places))
-                if not lent and absent.isdisjoint(places):
+                lent = {place: plan.aliases[place] for place in places if place in plan.aliases}
+                if not lent and plan.is_whole:
                     known = sorted(
                         {one for where, one in plan.aliases if where in line["problems"]}
                     )
@@ -361,10 +315,9 @@ class _Expansion:
                         f" makes the curve {curve!r} on any of the problems at scale"
                         f" {self.scale}{or_nearest(curve, known)}"
                     )
-                for place in lent:
-                    cell = plan.aliases[place]
+                for place, cell in lent.items():
                     found[place] = replace(cell, seeds=self.left(cell.seeds[: self.most]))
-        return found, frozenset(absent)
+        return found
 
     def left(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
         """The planned seeds that are wanted; at least the first, so that no curve is lost."""
@@ -395,19 +348,19 @@ def _set_by(document: Document, reading: str, kind: str, key: str, root: Path) -
     changes = document.entry.get("readings", {}).get(reading, {}).get(kind, {})
     if "*" not in changes and key not in changes:
         return {}
-    known = parameters.parameters_of(document.entry[kind][key]["is"], kind, root=root)[1]
+    known = parameters.signature(document.entry[kind][key]["is"], kind, root=root)
     return resolve.overrides(changes, key, known, document.entry["problems"])
 
 
 def problem_values(
     document: Document, problem: str, reading: str = DEFAULT, *, root: Path = ROOT
-) -> tuple[dict[str, Any], bool]:
+) -> Values:
     """A problem's entry under a reading, checked, and whether the reading sets anything in it."""
     where, base = document.where("problems", problem), document.entry["problems"][problem]
     accepted = resolve.accepted(base["is"], "problems", where, root)
     of_reading = _set_by(document, reading, "problems", problem, root)
-    flat = {**parameters.flat(base, parameters.names(accepted)[1]), **of_reading}
-    resolve.check(flat, accepted, {"data"}, where)
+    flat = {**parameters.flat(base, accepted), **of_reading}
+    resolve.check(flat, accepted, where)
     values = parameters.nested(flat)
     resolve.check_given(values, where, root)
     return values, bool(of_reading)
@@ -423,7 +376,7 @@ def algorithm_values(
     given: Mapping[str, str],
     horizon: int | None = None,
     root: Path = ROOT,
-) -> tuple[dict[str, Any], bool]:
+) -> Values:
     """An algorithm's entry by flat names, as it is on a problem under a reading and a variant, and
     whether the reading sets anything in it.
 
@@ -432,7 +385,7 @@ def algorithm_values(
     """
     own, problems = document.entry["algorithms"][algorithm], document.entry["problems"]
     where = f"{document.where('algorithms', algorithm)} on {problem}"
-    known = parameters.parameters_of(own["is"], "algorithms", root=root)[1]
+    known = parameters.signature(own["is"], "algorithms", root=root)
     of_reading = _set_by(document, reading, "algorithms", algorithm, root)
     swept = {"*": document.entry.get("variants", {}).get(variant, {})}
     of_variant = resolve.overrides(swept, "", known, problems)

@@ -122,7 +122,7 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     if issubclass(model, OpenSection):
-        lines.append("| any other key | a parameter of the constructor | | `bandwidth: 5` |")
+        lines.append("| any other key | {} | | {} |".format(*model.others))
     head = ["| key | meaning | default | example |", "|---|---|---|---|"] if lines else []
     more = [*([""] if lines else []), f"As above: {', '.join(again)}."] if again else []
     return "\n".join([*head, *lines, *more])

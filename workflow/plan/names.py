@@ -14,7 +14,7 @@ from workflow.data.manifest import names_in
 from workflow.plan import resolve
 from workflow.plan.exhibits import LEDGER, REGISTRY
 from workflow.plan.nearest import nearest
-from workflow.plan.parameters import dotted, flat, names
+from workflow.plan.parameters import dotted, flat
 from workflow.plan.reader import Document
 from workflow.plan.vocabulary import unknown
 from workflow.trace.cells import RESERVED, PlanError
@@ -61,7 +61,7 @@ def _check_overrides(document: Document, root: Path) -> None:
     entry = document.entry
     has = {
         kind: {
-            key: names(resolve.accepted(line["is"], kind, document.where(kind, key), root))[1]
+            key: set(resolve.accepted(line["is"], kind, document.where(kind, key), root))
             for key, line in entry[kind].items()
         }
         for kind in ("problems", "algorithms")

@@ -2,7 +2,6 @@
 
 import copy
 import json
-import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,7 +14,6 @@ import yaml
 from tests.workflow.checkout import linked, write
 from workflow.plan import costs, exhibits, expand, resolve, selection
 from workflow.plan.expand import load
-from workflow.plan.show import main
 from workflow.trace import cells
 from workflow.trace.cells import UNLIMITED, PlanError, parse_seeds
 
@@ -460,14 +458,6 @@ def test_an_unknown_scale_of_a_figure_or_table_is_named_at_every_scale(mini):
 
         with pytest.raises(PlanError, match="unknown scale 'tiny'"):
             mini(change, scale)
-
-
-def test_the_table_of_runs_names_core_hours(capsys):
-    assert main(["bbkb", "--scale", "paper"]) == 0
-    printed = capsys.readouterr().out
-    assert "core-hours" in printed
-    row = r"cadata\s+BKB\s+\d+\s+\d+\s+([\d.]+) (measured|estimated)"
-    assert float(re.search(row, printed)[1]) > 0
 
 
 def test_planning_imports_no_numerical_library():

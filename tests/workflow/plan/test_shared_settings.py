@@ -185,9 +185,3 @@ def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_th
     claim["check"]["right"].append("sample")
     runs = readings_of(plan, claim)["one"]
     assert {run.curve for run in runs} == {"process", "population", "uniform", "sample@one"}
-
-
-def test_what_only_another_scale_runs_under_a_reading_is_left_out_and_nothing_else(toy):
-    line = {"problems": ["plain"], "readings": ["one"], "scales": ["paper"]}
-    plan = toy(changes(runs=[{"problems": ["plain"]}, line]), scale="short")
-    assert plan.elsewhere == {("plain", "sample@one")}
