@@ -18,6 +18,7 @@ from tests.faults.wicked_deeds import DEEDS, SAME, TIMEOUT
 from workflow.trace import record
 
 pytestmark = pytest.mark.slow
+SEEDS = range(wicked.SEEDS)
 LONG = os.environ.get("HYPOTHESIS_PROFILE") == "long"
 EXAMPLES = 400 if LONG else 40
 # hook: the steps at which it is done in a run that begins, and in one that goes on
@@ -80,10 +81,10 @@ def deeds(draw, kind, begun):
 def disturbed(place, expected, kind, done, *, begun=False, saving=False, tell=print):
     """All seeds with these deeds, then without: says what is wrong with what came of it."""
     place.clear()
-    place.ask([])
     often = ("--checkpoint-every", "0")
-    if begun:
-        assert place.run(kind, "--seconds", "0").status == 0
+    if begun:  # each ends in its second step
+        place.ask([("any: raises an error", "simulator: evaluate", 4, seed) for seed in SEEDS])
+        assert place.run(kind, *often).status == 1
     place.ask(done)
     first = place.run(kind, *(often if saving else ()))
     tell(first.err)

@@ -190,6 +190,7 @@ class Toy:
         for seed in made.seeds:
             header = {
                 "paper": "toy",
+                "study": name,
                 "seed": seed,
                 "digest": with_data(made.digest, SHA),
                 "status": "complete",

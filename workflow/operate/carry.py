@@ -40,13 +40,13 @@ from workflow.measure.shelf import Shelf, digest_today
 from workflow.operate import verify
 from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
+from workflow.plan.parameters import GIVEN, dotted
 from workflow.trace import curve_file
 from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study
 from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
 from workflow.trace.record import BadRecord
 
 FEWEST, SHARE = 3, 0.05  # of a group are made again
-GIVEN = "given"  # a parameter with this key is what the problem reveals; a record has its value
 CARRY, KEEP, OPEN = "carried", "labelled as of other code", "undecided"
 Key = tuple[str, ...]
 
@@ -182,33 +182,25 @@ def _kinds(value: Any) -> Any:
 
 def other_parameters(one: Stale) -> list[str]:
     """The parameters of a record that are not today's, by name."""
-    run, header = one.run, one.header
+    run = one.run
+    today: dict[str, Any]
     if isinstance(run, Study):
-        sides = {"parameters": run.parameters}
+        today = {"parameters": dict(run.parameters)}
     else:
-        sides = {
-            "algorithm_parameters": run.algorithm_entry,
-            "problem_parameters": run.problem_entry,
-            "": {"budget": run.budget},
+        today = {
+            "algorithm_parameters": dict(run.algorithm_entry),
+            "problem_parameters": dict(run.problem_entry),
+            "budget": run.budget,
         }
     found = []
-    for name, now in sides.items():
-        was = header.get(name, now) if name else {key: header.get(key, now[key]) for key in now}
-        found += _unequal(was, json.loads(json.dumps(dict(now))))
-    return found
-
-
-def _unequal(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Names of unequal values, but for those that the problem gives."""
-    found = []
-    for name in sorted(was.keys() | now.keys()):
-        one, other = was.get(name), now.get(name)
-        if isinstance(other, Mapping) and other.keys() == {GIVEN} and name in was:
-            continue
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            found += [f"{name}.{inner}" for inner in _unequal(one, other)]
-        elif one != other:
-            found.append(name)
+    for section, entry in today.items():
+        sides = ({section: one.header.get(section, entry)}, {section: entry})
+        was, now = (dotted(json.loads(json.dumps(side))) for side in sides)
+        for name in sorted(was.keys() | now.keys()):
+            value = now.get(name)
+            is_given = isinstance(value, Mapping) and value.keys() == GIVEN and name in was
+            if was.get(name) != value and not is_given:
+                found.append(name.removeprefix(f"{section}."))
     return found
 
 

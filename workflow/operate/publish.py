@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from workflow.measure import condense
+from workflow.measure.condense import condensed
 from workflow.measure.store import AGAIN, Run, Store, admit
 from workflow.plan import costs
 from workflow.plan.expand import chosen_papers, load
@@ -28,7 +28,7 @@ from workflow.plan.paper import Paper
 from workflow.plan.resolve import planned
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import PUBLISHED, Cell, PlanError
+from workflow.trace.cells import PUBLISHED, PlanError
 from workflow.trace.curve_file import Kept, TooLarge
 from workflow.trace.record import BadRecord
 
@@ -106,8 +106,7 @@ def _finished(run: Run, source: Path, store: Store, outcome: Outcome) -> dict[in
                 outcome.counts[DAMAGED] += 1
                 outcome.errors.append(str(error))
                 continue
-            is_cell = isinstance(run, Cell)
-            found[seed] = (condense.condensed if is_cell else condense.condensed_study)(one)
+            found[seed] = condensed(one)
     return found
 
 

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -32,7 +32,8 @@ from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
 from workflow.measure import condense
-from workflow.measure.condense import SPENT, condensed, condensed_study
+from workflow.measure.condense import SPENT, condensed
+from workflow.measure.metrics import RECOMMENDATION
 from workflow.measure.mixture import COMPARED
 from workflow.measure.shelf import Shelf, digest_today
 from workflow.plan import costs, reader, resolve
@@ -44,7 +45,8 @@ from workflow.trace.curve_file import Kept
 from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
-KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # of an outcome, in a header
+OUTCOME = ("status", "best", RECOMMENDATION)  # of a run, in the header of its record
+KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # in that of a published one
 MINUTES = 0.5  # CPU minutes of a paper's runs that are made again
 START = 3.0  # CPU seconds that a process takes to start, about
 OTHER_CODE = "other code, parameters or data than today's made them"
@@ -318,23 +320,32 @@ def differences(recorded: Record, again: Record) -> str:
     """Where two records of one run begin to differ, but for measured times; "" if they agree."""
     if why := _first_gap(recorded.columns, again.columns):
         return why
-    was, now = _outcome(recorded.header), _outcome(again.header)
-    why = _first_gap(was, {name: values for name, values in now.items() if name in was})
-    return why and f"the trace is the same, its outcome is not: {why.rpartition(' on: ')[2]}"
+    return _other_outcome(_unequal(OUTCOME, recorded.header, again.header))
 
 
 def from_kept(kept: Kept, again: Record) -> str:
     """The same of a published record: of columns that are not kept the hash of the trace tells."""
-    anew = (condensed_study if "study" in kept.header else condensed)(again)
-    unequal = [n for n in KEPT if n in kept.header and kept.header[n] != anew.header.get(n)]
+    anew = condensed(again)
+    unequal = _unequal(KEPT, kept.header, anew.header)
     if not unequal:
         return ""
     rows = {name: places for name, (places, _) in kept.some.items()}
     if why := _first_gap(_shown(kept), _shown(anew), rows):
         return why
     if "trace_sha256" not in unequal:
-        return f"the trace is the same, its outcome is not: {', '.join(unequal)} of the header"
+        return _other_outcome(unequal)
     return "queries or observed values differ, which are not published"
+
+
+def _unequal(names: Iterable[str], was: Header, now: Header) -> list[str]:
+    """Those of some fields that a header has and another one has not, or has otherwise."""
+    return [name for name in names if name in was and was[name] != now.get(name)]
+
+
+def _other_outcome(unequal: Sequence[str]) -> str:
+    """The same of fields of a header; "" where there are none."""
+    said = f"the trace is the same, its outcome is not: {', '.join(unequal)} of the header"
+    return said if unequal else ""
 
 
 def _shown(kept: Kept) -> Columns:
@@ -380,14 +391,6 @@ def _apart(one: float, other: float) -> str:
         return "not both finite"
     relative = absolute / max(abs(one), abs(other)) if absolute else 0.0
     return f"{absolute:.3g} apart (relative {relative:.3g})"
-
-
-def _outcome(header: Header) -> Columns:
-    """What a header says of the outcome of a run, as columns."""
-    recommended = header.get("recommendation", {}).items()
-    said = {f"recommended {name}": value for name, value in recommended}
-    said["best"] = header.get("best")
-    return {name: np.atleast_1d(value) for name, value in said.items() if value is not None}
 
 
 def _other_versions(made: Header, here: Mapping[str, str]) -> list[str]:
