@@ -183,6 +183,7 @@ def _kinds(value: Any) -> Any:
 def other_parameters(one: Stale) -> list[str]:
     """The parameters of a record that are not today's, by name."""
     run = one.run
+    today: dict[str, Any]
     if isinstance(run, Study):
         today = {"parameters": dict(run.parameters)}
     else:
