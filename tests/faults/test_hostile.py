@@ -105,6 +105,18 @@ def test_what_else_is_in_an_archive_is_not_written(tmp_path):
     assert {path.name for path in tmp_path.rglob("*")} == {"archive", "raw", "x"}
 
 
+def test_what_a_server_says_is_shown_in_one_line_and_nothing_in_it_hides():
+    for text, shown in [
+        ("δ-BKB, Größe: 3 µm", "δ-BKB, Größe: 3 µm"),
+        ("a\u202egpj.exe", r"a\u202egpj.exe"),
+        ("\x1b[2J\x07", r"\x1b[2J\x07"),
+        ("two\r\nlines", r"two\r\nlines"),
+        ("tag\U000e0041", r"tag\U000e0041"),
+        ("half\udc80", r"half\udc80"),
+    ]:
+        assert str(Rejected(text)) == shown
+
+
 @pytest.mark.parametrize("size", [len(WANTED), 0])  # stated, and not
 def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, size):
     monkeypatch.setenv("no_proxy", "*")
