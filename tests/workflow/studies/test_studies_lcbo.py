@@ -13,6 +13,7 @@ from algorithms.api import Arms, Box
 from problems import load
 from problems.api import Problem
 from tests.algorithms.grouped import changed
+from tests.settings import LCBO, LCBO_THEORY
 from tests.workflow.synthetic import Toy
 from workflow.judge import claims, outcomes
 from workflow.plan.expand import load as load_paper
@@ -21,22 +22,19 @@ from workflow.studies import best_known, error_functions, exact_oracle, noisy_sc
 from workflow.trace.seeds import rng
 
 THEORY = {"power_step": -0.5, "power_penalty": 0.25}
-SURROGATE = {"kernels": "fit", "noise": 0.01, "noise_units": "observed", "standard": "raw"}
-SURROGATE |= {"lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693]}
-FIT = {"every": 5, "learn": "iterations", "between_fits": "keep", "mean": "zero"}
-ACQUISITION = {"selection": "joint", "condition": "data", "measure": "posterior-trace"}
 METHOD = {
     "is": "lcbo.LCBO",
-    "surrogate": SURROGATE,
-    "fit": {**FIT, "scale": "logarithm", "steps": 1, "rate": 0.1},
-    "memory_per_dim": inf,
-    "repeated": "separate",
-    "batch": {"schedule": "theory", "repeats": 1, "exploration": 0, "exploration_per_dim": 1},
-    "acquisition": {**ACQUISITION, "temperature": 0.1, "delta": 1.0},
-    "climb": {"starts": 2, "steps": 20, "rate": 0.02},
-    "constraints": "equality",
-    "step": {"length": 1.0, "power": -0.5, "direction": "plain"},
-    "penalty": {"factor": 1.0, "power": 0.25},
+    **changed(
+        LCBO,
+        **{**LCBO_THEORY, "step_length": 1.0},
+        every=5,
+        fit_steps=1,
+        temperature=0.1,
+        delta=1.0,
+        climb_steps=20,
+        climb_rate=0.02,
+        constraints="equality",
+    ),
 }
 
 
