@@ -239,19 +239,6 @@ def test_the_skeleton_holds_together(env, normalisation):
 # the border
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"episodes": 0}, "expected episodes >= 1, got 0"),
-        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-    ],
-)
-def test_wrong_options_are_named(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(**wrong)
-
-
 def test_the_notice_of_a_later_version_is_silent_and_others_are_not():
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -63,7 +64,7 @@ def summary(plans: Iterable[Paper], root: Path = Path()) -> pd.DataFrame:
     found = pd.DataFrame(rows, columns=["paper", "problem", "state", "seconds"])
     hours = found["seconds"] / 3600
     counted = pd.get_dummies(found["state"]).reindex(columns=STATES, fill_value=False).astype(int)
-    columns = {
+    columns: dict[str, Any] = {
         "runs": 1,
         **counted,
         "core-h spent": hours.where(found["state"].isin(SPENT), 0.0),

@@ -21,7 +21,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -53,36 +53,54 @@ OTHER_CODE = "other code, parameters or data than today's made them"
 Header = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
-    """A record of a run that the present plan makes, by `workflow.run COMMAND`, in about so many
-    CPU seconds; `published` is the file that it was taken from if not from `path`.
-    """
+    """A record of a run that the present plan makes: in results/, or a published one."""
 
-    path: Path
-    command: tuple[str, ...]
-    seconds: float
-    substitute: bool
-    published: Path | None = None
+    run: Cell | Study
+    seed: int
+    header: Header
+    is_published: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Where the record lies, or would lie if it was made here."""
+        return self.run.record(self.seed)
+
+    @property
+    def place(self) -> str:
+        """`problem/curve/seed`, or `studies/id/seed`."""
+        return "/".join((*self.run.place, str(self.seed)))
 
     @property
     def name(self) -> str:
-        return f"{self.published} seed {self.path.stem}" if self.published else str(self.path)
+        return f"{self.run.published} seed {self.seed}" if self.is_published else str(self.path)
 
     @property
-    def paper(self) -> str:
-        return self.path.parts[2]
+    def command(self) -> tuple[str, ...]:
+        """What `workflow.run` is given to make it."""
+        return (self.run.paper, *self.run.place, str(self.seed), "--scale", self.run.scale)
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds that it takes, about."""
+        return float(self.header.get("cpu_seconds", costs.of(self.run).seconds))
+
+    @property
+    def today(self) -> str:
+        """The digest that it has if it is made today."""
+        return digest_today(self.run, self.header)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The finished records by what can be done with them: made again, nothing, and why not, or
-    nothing since they are damaged.
+    """The finished records by what can be done with them: made again; nothing, and why not; nothing
+    since they are damaged, in words by their paths.
     """
 
-    candidates: list[Candidate]
-    left_out: Counter[str]
-    damaged: list[Candidate]
+    candidates: list[Candidate] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    damaged: dict[Path, str] = field(default_factory=dict)
 
 
 class Judged(NamedTuple):
@@ -100,7 +118,7 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
 
     Raises PlanError for a mistake in a paper's YAML.
     """
-    found = Survey([], Counter(), [])
+    found = Survey()
     files = root.glob(f"results/{scale or '*'}/*/*/*/*.parquet")
     paths = sorted(file.relative_to(root) for file in files)
     paths = [path for path in paths if not papers or path.parts[2] in papers]
@@ -108,44 +126,37 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
         run.folder: run for place in {path.parts[1:3] for path in paths} for run in runs(*place)
     }
     for path in paths:
-        if header := _header(root / path):
-            _sort(found, planned.get(path.parent), path, header)
+        try:
+            header = record.read(root / path).header
+        except BadRecord as error:
+            found.damaged[path] = str(error)
+            continue
+        run = planned.get(path.parent)
+        if run is None or not path.stem.isdecimal():
+            found.left_out[OTHER_CODE] += header.get("status", "complete") == "complete"
         else:
-            found.damaged.append(Candidate(path, (), 0.0, substitute=False))
+            _sort(found, Candidate(run, int(path.stem), header))
     there, shelf = set(paths), Shelf(root)
     for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
         if papers and folder.name not in papers:
             continue
         for run in runs(*folder.parts[-2:]):
             for seed, header in shelf.headers(run).items():
-                if (path := run.record(seed)) not in there:
-                    _sort(found, run, path, header, run.published)
+                one = Candidate(run, seed, header, is_published=True)
+                if one.path not in there:
+                    _sort(found, one)
     return found
 
 
-def _header(path: Path) -> Header:
-    """The header of a record that is verified and not kept; {} if it is damaged."""
-    try:
-        return record.read(path).header
-    except BadRecord:
-        return {}
-
-
-def _sort(
-    found: Survey,
-    run: Cell | Study | None,
-    path: Path,
-    header: Header,
-    published: Path | None = None,
-) -> None:
-    if header.get("status", "complete") != "complete":
+def _sort(found: Survey, one: Candidate) -> None:
+    if one.header.get("status", "complete") != "complete":
         return
-    if run is None or header.get("digest") != digest_today(run, header):
+    if one.header.get("digest") != one.today:
         found.left_out[OTHER_CODE] += 1
-    elif why := lacking(run, header):
+    elif why := lacking(one.run, one.header):
         found.left_out[why] += 1
     else:
-        found.candidates.append(replace(candidate_of(run, path, header), published=published))
+        found.candidates.append(one)
 
 
 def runs(scale: str, paper: str) -> list[Cell | Study]:
@@ -153,13 +164,6 @@ def runs(scale: str, paper: str) -> list[Cell | Study]:
     if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
     return load(paper, scale).parts
-
-
-def candidate_of(run: Cell | Study, path: Path, header: Header) -> Candidate:
-    """The record of a run at `path`, with what its header says of it."""
-    command = (run.paper, *run.place, path.stem, "--scale", run.scale)
-    seconds = header.get("cpu_seconds", costs.of(run).seconds)
-    return Candidate(path, command, seconds, _is_substitute(header))
 
 
 def lacking(run: Cell | Study, header: Header) -> str:
@@ -224,11 +228,11 @@ def affordable(candidates: Sequence[Candidate], *, seed: int, minutes: float) ->
     """Of each paper candidates that are made in so many CPU minutes together, drawn at random, in
     their order.
     """
-    left, drawn = dict.fromkeys({one.paper for one in candidates}, 60.0 * minutes), []
+    left, drawn = dict.fromkeys({one.run.paper for one in candidates}, 60.0 * minutes), []
     for i in _shuffled(candidates, seed):
-        price = candidates[i].seconds + START
-        if price <= left[candidates[i].paper]:
-            left[candidates[i].paper] -= price
+        price, paper = candidates[i].seconds + START, candidates[i].run.paper
+        if price <= left[paper]:
+            left[paper] -= price
             drawn.append(i)
     return [candidates[i] for i in sorted(drawn)]
 
@@ -237,21 +241,18 @@ def _shuffled(candidates: Sequence[Candidate], seed: int) -> list[int]:
     return seeds.rng(seed, "verify").permutation(len(candidates)).tolist()
 
 
-def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
-    """What becomes of a record that is made again; it has to have the `expected` digest then, or
-    that of the record where none is given.
-    """
+def judge(candidate: Candidate, root: Path) -> Judged:
+    """What becomes of a record that is made again; it has to have today's digest then."""
     try:
         recorded = _recorded(candidate, root)
     except BadRecord as error:
         return Judged(DAMAGED, str(error))
-    expected = expected or recorded.header["digest"]
     try:
         with tempfile.TemporaryDirectory(prefix="noregret-verify-") as folder:
             again = rerun(candidate, Path(folder))
     except (ChildProcessError, BadRecord) as error:
         return Judged(FAILED, f"could not be made again: {error}")
-    if again.header["digest"] != expected:
+    if again.header["digest"] != (expected := candidate.today):
         said = f"expected digest {expected[:12]}, got {again.header['digest'][:12]}"
         return Judged(FAILED, f"was made again by other code or data: {said}")
     if isinstance(recorded, Record):
@@ -271,9 +272,9 @@ def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
 
 def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
     """What is to be made again. Raises BadRecord."""
-    if candidate.published is None:
-        return record.read(root / candidate.path)
-    return curve_file.read(root / candidate.published)[int(candidate.path.stem)]
+    if candidate.is_published:
+        return curve_file.read(root / candidate.run.published)[candidate.seed]
+    return record.read(root / candidate.path)
 
 
 def rerun(candidate: Candidate, folder: Path) -> Record:
@@ -308,7 +309,8 @@ def _environment(candidate: Candidate) -> dict[str, str]:
     made from such again.
     """
     code = os.pathsep.join(filter(None, [str(resolve.ROOT), os.environ.get("PYTHONPATH")]))
-    substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if candidate.substitute else {}
+    is_substitute = _is_substitute(candidate.header)
+    substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if is_substitute else {}
     mirror = os.environ.get("NOREGRET_DATA", "")
     absolute = (
         {"NOREGRET_DATA": str(Path(mirror).resolve())} if mirror and Path(mirror).exists() else {}
@@ -415,13 +417,12 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
         f" {options.seed}, in some {seconds / 60:.1f} CPU minutes",
         flush=True,
     )
-    outcomes = Counter[str]()
+    outcomes = Counter({DAMAGED: len(found.damaged)})
+    for path, why in found.damaged.items():
+        print(f"{DAMAGED}: {path}: {why}", flush=True)
     pool = ThreadPoolExecutor(options.cores)
     try:
-        chosen = [*found.damaged, *drawn]
-        for one, judged in zip(
-            chosen, pool.map(lambda each: judge(each, root), chosen), strict=True
-        ):
+        for one, judged in zip(drawn, pool.map(lambda each: judge(each, root), drawn), strict=True):
             outcomes[judged.outcome] += 1
             if judged.why:
                 read = _verdicts_of(one) if judged.outcome == DIFFERS else ""
@@ -434,9 +435,8 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
 
 def _verdicts_of(candidate: Candidate) -> str:
     """Whose verdicts a record that differs decides, in words."""
-    paper, problem, curve, *_, scale = candidate.command
-    plan = load(paper, scale)
-    run, claims = plan.part(problem, curve), []
+    run, claims = candidate.run, []
+    plan = load(run.paper, run.scale)
     for claim in stated(plan.entry):
         with suppress(PlanError):  # what it reads is not planned at this scale
             if run.name in {one.name for one in runs_of_claim(plan, claim)}:
@@ -446,7 +446,7 @@ def _verdicts_of(candidate: Candidate) -> str:
 
 def summary(outcomes: Mapping[str, int]) -> str:
     """The agreement in one line."""
-    if not outcomes:
+    if not any(outcomes.values()):
         return "nothing to compare: run the workflow, or give more --minutes"
     agree, differ = outcomes.get(AGREES, 0), outcomes.get(DIFFERS, 0)
     said = {

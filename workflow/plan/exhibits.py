@@ -56,7 +56,6 @@ LEDGER = (
     *("verdicts.md", "verdicts.json", "verdicts.parquet", "verdicts.csv"),
     *("seeds.parquet", "runs.parquet", "claims-by-settings.md", "claims-by-settings.png"),
 )
-IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,16 @@ class Exhibit:
     line: Any  # the type of a line
     program: str  # the module of workflow/ that draws it
     ends: tuple[str, ...]  # of the files that its program makes
-    shown: Mapping[str, str]  # how the site shows it: the ending of the file. First: all
     # made before a line is drawn, none where a scale leaves out all of it; may raise PlanError
     runs: Callable[[Paper, str], Runs]
     is_optional: bool = False  # whether a report may lack it where nothing was run
     has_print: bool = False  # whether its program draws a PDF, too, where that is asked for
     reads_all: bool = False  # whether the whole YAML decides what is drawn, not a line alone
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The endings of what the site shows; every line has a file with the first one."""
+        return tuple(end for end in self.ends if end != "csv")
 
     def endings(self, line: Line) -> tuple[str, ...]:
         """Of the files that its program makes of a line: a GIF of what moves."""
@@ -462,13 +465,7 @@ AnyTable = Annotated[
 
 # The kinds
 
-
-def enter(kind: Exhibit) -> None:
-    """Enter a kind into the registry."""
-    REGISTRY[kind.section] = kind
-
-
-enter(
+KINDS = (
     Exhibit(
         section="figures",
         one="figure",
@@ -476,12 +473,9 @@ enter(
         line=FigureLine,
         program="draw.plots",
         ends=("png", "csv", "json"),
-        shown={IMAGE: "png", INTERACTIVE: "json"},
         has_print=True,
         runs=selection.figure_runs,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="ranks",
         one="ranks",
@@ -489,13 +483,10 @@ enter(
         line=RanksLine,
         program="draw.ranks",
         ends=("png", "csv"),
-        shown={IMAGE: "png"},
         has_print=True,
         runs=selection.rank_runs,
         is_optional=True,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="profiles",
         one="profile",
@@ -503,13 +494,10 @@ enter(
         line=ProfilesLine,
         program="draw.profiles",
         ends=("png", "csv", "json"),
-        shown={IMAGE: "png", INTERACTIVE: "json"},
         has_print=True,
         runs=selection.profile_runs,
         is_optional=True,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="pictures",
         one="picture",
@@ -517,12 +505,9 @@ enter(
         line=PictureLine,
         program="draw.picture",
         ends=("png", "gif"),
-        shown={IMAGE: "png", MOVING: "gif"},
         runs=selection.picture_cells,
         is_optional=True,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="tables",
         one="table",
@@ -530,8 +515,8 @@ enter(
         line=AnyTable,
         program="draw.tabulate",
         ends=("csv", "md"),
-        shown={SHEET: "md"},
         runs=selection.tabulated_runs,
         reads_all=True,
-    )
+    ),
 )
+REGISTRY.update((kind.section, kind) for kind in KINDS)

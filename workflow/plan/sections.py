@@ -150,7 +150,7 @@ class ProblemEntry(OpenSection):
                 "expected `libraries` beside `substitute`, got none: name the libraries that it"
                 " stands in for"
             )
-        return _without_unread(self, "problem")
+        return self
 
 
 class AlgorithmEntry(OpenSection):
@@ -159,12 +159,6 @@ class AlgorithmEntry(OpenSection):
     """
 
     is_: Target = said("the class in algorithms/", key="is")
-    seeds: Seeds = said(
-        "repetitions at most", default="as many as everything else", unit="seeds, from 0 on"
-    )
-    budget: Count = said(
-        "length of its runs at most", default="the budget of the problem", unit="evaluations"
-    )
     room: Annotated[
         Room | dict[str, Room], Expected(f"{ROOM}, or one of these for each problem")
     ] = said(
@@ -181,7 +175,13 @@ class AlgorithmEntry(OpenSection):
 
     @model_validator(mode="after")
     def _is_read(self) -> Self:
-        return _without_unread(self, "algorithm")
+        of_problems = {info.alias or name for name, info in ProblemEntry.model_fields.items()}
+        if unread := sorted(of_problems.intersection(self.model_extra or {})):
+            raise refusal(
+                f"expected keys that something reads, got {', '.join(unread)}, which means nothing"
+                " on the line of an algorithm: leave it out"
+            )
+        return self
 
 
 class BorrowedEntry(Section):
@@ -328,20 +328,3 @@ class StudyEntry(Section):
         "scale: the parameters that it makes smaller",
         default="a scale cuts T to its budget and changes nothing else",
     )
-
-
-def _without_unread(entry: Any, kind: str) -> Any:
-    """Refuse a reserved key that means something on the other kind of entry alone."""
-    other = AlgorithmEntry if kind == "problem" else ProblemEntry
-    unread = sorted(set(entry.model_extra or {}) & keys(other))
-    if unread:
-        raise refusal(
-            f"expected keys that something reads, got {', '.join(unread)}, which means nothing on"
-            f" the line of {'a problem' if kind == 'problem' else 'an algorithm'}: leave it out"
-        )
-    return entry
-
-
-def keys(model: type[Section]) -> set[str]:
-    """The keys of a section as the YAML writes them."""
-    return {info.alias or name for name, info in model.model_fields.items()}

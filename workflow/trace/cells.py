@@ -28,7 +28,7 @@ MISSING = "none"  # the version of a library that is not installed
 RESERVED = frozenset(
     {
         *("is", "budget", "data", "execution", "given", "init", "libraries", "optimum"),
-        *("room", "seeds", "simulator", "substitute", "timeout"),
+        *("room", "simulator", "substitute", "timeout"),
     }
 )
 Seed = tuple[str, int]  # a run by its name, and one of its seeds
@@ -151,7 +151,6 @@ class Study(Seeded):
     function: str
     problem_entry: Mapping[str, Any] = field(hash=False)
     parameters: Mapping[str, Any] = field(hash=False)
-    is_cut: bool = False  # whether its scale may have made it smaller
     digest: str = ""
 
     @property

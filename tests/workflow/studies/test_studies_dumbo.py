@@ -2,7 +2,7 @@
 posteriors against dense ones.
 """
 
-from math import inf, log, nan, pi, sqrt
+from math import log, nan, pi, sqrt
 
 import numpy as np
 import pytest
@@ -21,6 +21,8 @@ from algorithms.parts.factors.additive_process import (
 from algorithms.parts.factors.decomposition import singletons, whole
 from algorithms.parts.factors.factor_graph import FactorGraph
 from problems.api import Evaluation, Problem
+from tests.algorithms.grouped import changed
+from tests.settings import ADD_GPUCB, DECHBO, DUMBO
 from workflow.run import loop
 from workflow.studies import (
     acquisition_seconds,
@@ -35,32 +37,21 @@ from workflow.studies import (
 from workflow.studies.paired import noise
 from workflow.trace.seeds import rng
 
-SURROGATE = dict.fromkeys(("outputscale", "lengthscale", "noise"), 0.693)
-ADDITIVE = {
-    "surrogate": {**SURROGATE, "least_noise": 1e-4, "mean": "zero"},
-    "gram": "noisy",
-    "fit": {"rate": 0.1, "steps": 10, "new_steps": 30},
-    "width": {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10},
-}
-PARTITIONS = {
-    "models": 3,
-    "largest_factor": inf,
-    "split": "exact",
-    "acceptance": "total",
-    "fit_start": "inherited",
-}
-SEARCH = {"raw": 64, "starts": 4, "fresh": 1, "pick": "best"}
+FITTED = {"gram": "noisy", "points_per_axis": 10}
 METHOD = {
     "is": "dumbo.DuMBO",
-    "decomposition": "mcmc",
-    "outputs": "sum",
-    "partitions": PARTITIONS,
-    "neighbours": "stacked",
-    "floor": 1e-5,
-    "exploration": "frozen",
-    "climb": {**SEARCH, "method": "adam", "steps": 20, "rate": 0.05},
-    "admm": {"rounds": 4, "tolerance": 0.05, "penalty": 1.0, "dual_residual": "edges"},
-    **ADDITIVE,
+    **changed(
+        DUMBO,
+        **FITTED,
+        fit_steps=10,
+        new_steps=30,
+        models=3,
+        fit_start="inherited",
+        raw=64,
+        starts=4,
+        climb_steps=20,
+        rounds=4,
+    ),
 }
 SCALES = {"lengthscale": [0.1, 1.0], "outputscale": [0.3, 3.0], "noise": [1e-3, 0.1]}
 
@@ -488,12 +479,12 @@ def waves(true=PAIRS, d=4):
 
 def recovery(problem=None, T=6, n=3, every=1, queries="uniform", **changes):
     given = {"T": T, "n": n, "every": every, "queries": queries}
-    method = {**METHOD, **changes}
+    method = changed(METHOD, **changes)
     return decomposition_recovery.run(0, problem or waves(), **given, optimizer=method)
 
 
 def test_a_plain_decomposition_is_found():
-    found = recovery(T=68, n=60, partitions={**PARTITIONS, "models": 5})
+    found = recovery(T=68, n=60, models=5)
     end = {name: column[-3:] for name, column in found.items()}
     for name in ("agreement", "recall", "precision", "kappa"):
         assert_array_equal(end[name], 1)
@@ -553,7 +544,7 @@ def test_watching_changes_nothing_and_sees_what_is_sampled():
     factors.append(plain.report()["factors"])
     assert_array_equal(watched.x, plain.x)
     assert [t for t, _ in steps] == [3, 4, 5, 6]
-    assert all(len(sampled) == PARTITIONS["models"] for _, sampled in steps)
+    assert all(len(sampled) == METHOD["partitions"]["models"] for _, sampled in steps)
     assert_allclose(found["factors"], factors)
     assert steps[-1][1][-1] == watched.chain.decomposition == plain.chain.decomposition
 
@@ -606,19 +597,13 @@ def found_normal():
 
 # the growth of seconds
 
-ONE_STEP = {"fit": {"rate": 0.1, "steps": 1, "new_steps": 1}}
-PLAIN = {**ADDITIVE, **ONE_STEP, "beta_dims": "factor"}
+ONE_STEP = {"fit_steps": 1, "new_steps": 1}
+PLAIN = {**FITTED, **ONE_STEP}
 QUERIES = {
-    "DuMBO": {**METHOD, **ONE_STEP, "admm": {**METHOD["admm"], "rounds": 2, "tolerance": 0.0}},
-    "ADD-DuMBO": {**METHOD, **ONE_STEP, "outputs": "factors"},
-    "ADD-GPUCB": {"is": "add_gpucb.ADDGPUCB", "grid": 20, **PLAIN},
-    "DEC-HBO": {
-        "is": "dec_hbo.DECHBO",
-        "partitions": {**PARTITIONS, "models": 2, "largest_factor": 2},
-        "grid": 4,
-        "rounds": 3,
-        **PLAIN,
-    },
+    "DuMBO": changed(METHOD, **ONE_STEP, rounds=2, tolerance=0.0),
+    "ADD-DuMBO": changed(METHOD, **ONE_STEP, outputs="factors"),
+    "ADD-GPUCB": {"is": "add_gpucb.ADDGPUCB", **changed(ADD_GPUCB, **PLAIN)},
+    "DEC-HBO": {"is": "dec_hbo.DECHBO", **changed(DECHBO, **PLAIN, largest_factor=2, grid=4)},
 }
 
 

@@ -11,6 +11,8 @@ from algorithms.api import Arms
 from algorithms.go_ucb import GOUCB, Network
 from problems import synthetic
 from problems.api import Problem
+from tests.algorithms.grouped import changed
+from tests.settings import NETWORK
 from workflow.studies import confidence_ball, growth_condition, parametric_regret
 
 SHAPE = {
@@ -25,15 +27,7 @@ SHAPE = {
 BOX = {"low": -5, "high": 5}
 METHOD = {
     "is": "go_ucb.GOUCB",
-    "space": "unbounded",
-    "hidden": 3,
-    "horizon": 9,
-    "norm": 1,
-    "units": "paper",
-    "method": "gradient",
-    "oracle": {"calls": "once", "rate": 1e-11, "steps": 5},
-    "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 5},
-    **BOX,
+    **changed(NETWORK, hidden=3, horizon=9, oracle_steps=5, ascent_steps=5),
 }
 
 
