@@ -14,7 +14,7 @@ from typing import Any
 from workflow.plan import published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
-from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of, curve_name
+from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 WITHOUT_RUNS = ("parameters", "settings")  # kinds of tables that show what the YAML says
@@ -31,20 +31,12 @@ def place(
 
 
 def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
-    """What the cell is called that `place` looks for.
-
-    Raises PlanError where there is no such reading.
-    """
-    algorithm, name = algorithm_of(curve), curve
-    known = paper.entry.get("readings", {})
-    if reading and reading not in known:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}"
-        )
-    if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
+    """What the cell is called that `place` looks for."""
+    name = curve
+    if "@" not in curve and (reading, "algorithms", algorithm_of(curve)) in paper.reached:
         head, plus, tail = curve.partition("+")
         name = f"{head}@{reading}{plus}{tail}"
-    if reading and _reached(paper, reading, "problems", problem):
+    if (reading, "problems", problem) in paper.reached:
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
 
@@ -52,11 +44,6 @@ def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -
 def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> Cell | None:
     """The cell of a curve under the default reading; None where none is planned."""
     return paper.aliases.get(_named(paper, problem, curve, DEFAULT, variant))
-
-
-def default_of(paper: Paper, cell: Cell) -> Cell | None:
-    """The default run of what a cell runs under a reading; None where none is planned."""
-    return planned(paper, cell.problem, curve_name(cell.algorithm, DEFAULT, cell.variant))
 
 
 def is_left_out(
@@ -352,8 +339,3 @@ def profile_runs(paper: Paper, name: str) -> list[Cell]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
     panels = profile_panels(paper, line_of(paper, "profiles", "profile", name))
     return [cell for _, cells in panels for row in cells.values() for cell in row.values()]
-
-
-def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
-    """Whether a reading sets a parameter that this algorithm or problem has."""
-    return (reading, kind, key) in paper.reached
