@@ -107,7 +107,7 @@ class _Expansion:
 
     def __init__(self, document: Document, scale: str, root: Path) -> None:
         self.document, self.scale, self.root = document, scale, root
-        self.entry = exhibits.at_scale(document.entry, scale)
+        self.entry = document.entry
         self.readings, self.variants = (
             self.entry.get(section, {}) for section in ("readings", "variants")
         )
