@@ -95,11 +95,9 @@ def test_per_row_every_half_that_is_not_zero_has_norm_1(tmp_path):
 def test_what_is_in_every_cell_is_no_feature(tmp_path, features):
     changed = ADJACENCY.copy()
     changed[:, [0, 14]] = 0
-    one = problem(prepared(tmp_path), features=features).domain.points
-    other = problem(
-        prepared(tmp_path, adjacency=blocks(changed, pa.int8())), features=features
-    ).domain.points
-    assert_array_equal(one, other)
+    one = problem(prepared(tmp_path), features=features)
+    path = prepared(tmp_path, adjacency=blocks(changed, pa.int8()))
+    assert_array_equal(one.domain.points, problem(path, features=features).domain.points)
 
 
 def test_a_reward_is_one_of_three_trainings_with_the_seconds_of_the_same(tmp_path):
@@ -173,14 +171,14 @@ def test_the_typical_noise_is_not_widened_by_a_failed_training(tmp_path):
     assert reveals["noise_variance"] == pytest.approx(median / np.log(2), rel=1e-12)
     # The factor makes the median unbiased for Gaussian trainings, three of each cell.
     many = 0.004 * draw.standard_normal((100_000, 3))
-    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(
-        0.004, rel=0.01
-    )
+
+    def spread(name):
+        return np.sqrt(nasbench.SPREADS[name](many.var(axis=1, ddof=1)))
+
+    assert spread("typical") == pytest.approx(0.004, rel=0.01)
     many[:500] -= np.array([0.8, 0.0, 0.0])
-    assert np.sqrt(nasbench.SPREADS["typical"](many.var(axis=1, ddof=1))) == pytest.approx(
-        0.004, rel=0.02
-    )
-    assert np.sqrt(nasbench.SPREADS["pooled"](many.var(axis=1, ddof=1))) > 0.03
+    assert spread("typical") == pytest.approx(0.004, rel=0.02)
+    assert spread("pooled") > 0.03
 
 
 def test_neighbours_are_the_cells_that_one_edit_reaches(tmp_path):
