@@ -150,7 +150,7 @@ def resolved(
     if method.target:
         values = parameters.flat(method.values, known)
     else:
-        found, _ = expand.algorithm_values(
+        found = expand.algorithm_values(
             line,
             like,
             method.algorithm,

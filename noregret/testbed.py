@@ -47,7 +47,7 @@ def problem(name: str, *, seed: int = 0) -> Testbed:
         raise ValueError(f"unknown reading {reading!r} of {paper}{or_nearest(reading, readings)}")
     from workflow.run import instance
 
-    entry, _ = expand.problem_values(document, key, reading)
+    entry = expand.problem_values(document, key, reading)
     # what the runner makes an instance from; there is no run
     part = Study(paper, "paper", name, (seed,), key, "", entry, {})
     try:

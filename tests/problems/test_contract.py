@@ -44,7 +44,7 @@ SILENT_G = ("cosmology.boss_likelihood",)  # g says where the simulator failed
 
 
 def problem(name, seed=0, **changes):
-    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS[name], **changes})
+    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS.get(name, {}), **changes})
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -147,6 +147,24 @@ def test_choices_and_noises_that_there_are_not_are_refused(name):
             problem(name, noise=noise)
 
 
+OF_DATA = {  # of tables: their options are read before the file
+    "tables.abalone": {"features": "z-scored", "target": "raw", "noise": 0.1},
+    "tuning.random_forest": {"folds": 5, "fold": 0, "split": "stratified", "features": "raw"},
+}
+
+
+@pytest.mark.parametrize("name", OF_DATA)
+def test_choices_of_tables_are_refused_before_a_file_is_read(name):
+    options = {"data": Path("absent"), **OF_DATA[name]}
+    for option, value in OF_DATA[name].items():
+        if isinstance(value, str):
+            with pytest.raises(ValueError, match=f"expected {option} to be .*, got 'other'"):
+                load(name)(rng(), **{**options, option: "other"})
+    for noise in (-0.1, np.nan) if "noise" in options else ():
+        with pytest.raises(ValueError, match=f"a standard deviation noise >= 0, got {noise}"):
+            load(name)(rng(), **{**options, "noise": noise})
+
+
 REFUSED = [
     ("additive.powell", {"d": 0}, "expected d to be a positive multiple of 4, got 0: correct"),
     ("additive.powell", {"d": 22}, "expected d to be a positive multiple of 4, got 22"),
@@ -161,6 +179,8 @@ REFUSED = [
     ("gp_samples.within_model", {"d": 0}, "got d = 0, features = 200, constraints = 2"),
     ("gp_samples.within_model", {"features": 0}, "got d = 3, features = 0, constraints = 2"),
     ("gp_samples.within_model", {"constraints": -1}, "constraints >= 0, got d = 3"),
+    ("halfcheetah.linear_policy", {"episodes": 0}, "expected episodes >= 1, got 0"),
+    ("halfcheetah.linear_policy", {"episodes": 1, "noise": np.nan}, "noise >= 0, got nan"),
     ("structures.truss25", {"alpha": 0.0}, "expected a finite alpha > 0, got 0.0"),
     ("structures.truss25", {"alpha": np.nan}, "expected a finite alpha > 0, got nan"),
     ("synthetic.rastrigin", {"d": 0}, "expected d >= 1 dimensions, got 0"),

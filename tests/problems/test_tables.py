@@ -82,23 +82,6 @@ def test_provenance_travels_with_the_problem(tmp_path):
     assert (found.data, found.data_sha256) == ("substitute: a toy", "ab" * 32)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (
-            {"features": "scaled"},
-            "expected features to be z-scored or unit-norm or raw, got 'scaled'",
-        ),
-        ({"target": "log"}, "expected target to be unit-interval or raw, got 'log'"),
-        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-    ],
-)
-def test_wrong_options_are_named(tmp_path, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(prepared(tmp_path), **wrong)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_number_that_is_not_finite_is_located(tmp_path, bad):
     values = VALUES.copy()

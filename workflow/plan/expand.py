@@ -30,8 +30,7 @@ from workflow.trace.cells import (
 )
 
 ROOT = resolve.ROOT
-Values = tuple[dict[str, Any], bool]  # of an entry, and whether a reading sets any of them
-Entries = tuple[Values, Values]  # of a problem and of an algorithm on it
+Values = dict[str, Any]  # of a problem's or an algorithm's entry
 
 
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
@@ -73,19 +72,42 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
         )
     names.check(document, root)
     _check_published(document, root)
-    return _Expansion(document, scale, parse_seeds(seeds) if seeds else None, root).paper()
+    paper = _Expansion(document, scale, root).paper()
+    return _cut(paper, parse_seeds(seeds)) if seeds else paper
+
+
+def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
+    """A plan of wanted seeds alone; of a curve without any the first is kept, so that none is
+    lost. Raises PlanError where no curve has any.
+    """
+    cut: dict[str, Any] = {
+        part.name: replace(
+            part, seeds=tuple(seed for seed in part.seeds if seed in wanted) or part.seeds[:1]
+        )
+        for part in (*paper.parts, *paper.borrowed)
+    }
+    if not any(set(cut[part.name].seeds) <= set(wanted) for part in paper.parts):
+        most = max(len(part.seeds) for part in paper.parts)
+        raise PlanError(
+            f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
+            f" {paper.scale}, got {seed_range(wanted)}"
+        )
+    return replace(
+        paper,
+        cells=tuple(cut[cell.name] for cell in paper.cells),
+        aliases={place: cut[cell.name] for place, cell in paper.aliases.items()},
+        studies={name: cut[study.name] for name, study in paper.studies.items()},
+        uncut={part.name: part.seeds for part in paper.parts},
+        borrowed=tuple(cut[cell.name] for cell in paper.borrowed),
+    )
 
 
 class _Expansion:
-    """A paper's YAML at one scale, on its way to a plan. `wanted` are seeds that are asked for by
-    hand. Every method may raise PlanError.
-    """
+    """A paper's YAML at one scale, on its way to a plan. Every method may raise PlanError."""
 
-    def __init__(
-        self, document: Document, scale: str, wanted: tuple[int, ...] | None, root: Path
-    ) -> None:
-        self.document, self.scale, self.wanted, self.root = document, scale, wanted, root
-        self.entry = exhibits.at_scale(document.entry, scale)
+    def __init__(self, document: Document, scale: str, root: Path) -> None:
+        self.document, self.scale, self.root = document, scale, root
+        self.entry = document.entry
         self.readings, self.variants = (
             self.entry.get(section, {}) for section in ("readings", "variants")
         )
@@ -102,7 +124,7 @@ class _Expansion:
 
     def paper(self) -> Paper:
         """The plan."""
-        aliases, uncut = self.run()
+        aliases = self.run()
         cells = {cell.name: cell for cell in aliases.values()}
         aliases = {**self.unchanged(aliases), **aliases}
         borrowed = self.borrowed()
@@ -113,48 +135,34 @@ class _Expansion:
                 f" here, got {curve} on {problem}: rename one"
             )
         aliases |= borrowed
-        studies = {}
-        for number, line in enumerate(self.entry.get("studies", [])):
-            study = self.study(number)
-            uncut[study.name] = study.seeds
-            studies[line["id"]] = replace(study, seeds=self.left(study.seeds))
+        studies = [self.study(number) for number, _ in enumerate(self.entry.get("studies", []))]
         paper = Paper(
             self.document.name,
             self.scale,
             self.entry,
             tuple(cells.values()),
             aliases,
-            studies,
+            {study.id: study for study in studies},
             self.reached,
-            uncut=uncut if self.wanted else {},
             borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
         )
-        if self.wanted and not any(set(part.seeds) & set(self.wanted) for part in paper.parts):
-            raise PlanError(
-                f"papers/{paper.name}.yaml: expected some of the seeds 0-{self.most - 1} of scale"
-                f" {self.scale}, got {seed_range(self.wanted)}"
-            )
         return replace(paper, entry=exhibits.offered(paper))
 
-    def run(self) -> tuple[dict[Place, Cell], dict[str, tuple[int, ...]]]:
-        """The cells of all `runs:` lines by their names, and all seeds of each.
+    def run(self) -> dict[Place, Cell]:
+        """The cells of all `runs:` lines by their names.
 
         A variant that equals the default is the same computation: it is run once and known by both
         names.
         """
         cells: dict[tuple[str, ...], Cell] = {}
         known: dict[Place, tuple[str, ...]] = {}
-        uncut: dict[str, tuple[int, ...]] = {}
         lines = [
             line for line in self.entry["runs"] if self.scale in line.get("scales", [self.scale])
         ]
         for cell in (cell for line in lines for cell in self.select(line)):
             key = (cell.problem, cell.algorithm, cell.digest)
-            first = cells.get(key, cell)
-            seeds = max(uncut.get(first.name, ()), cell.seeds, key=len)
-            uncut[first.name], left = seeds, self.left(seeds)
-            # one that is kept knows its digest
-            cells[key] = first if first.seeds == left else replace(first, seeds=left)
+            first = cells.setdefault(key, cell)
+            cells[key] = replace(first, seeds=max(first.seeds, cell.seeds, key=len))
             if known.setdefault(cell.place, key) != key:
                 lengths = sorted({cell.budget, cells[known[cell.place]].budget})
                 raise PlanError(
@@ -163,7 +171,7 @@ class _Expansion:
                     f" {' and '.join(map(str, lengths))} evaluations; give their lines the same"
                     " `budget`"
                 )
-        return {place: cells[key] for place, key in known.items()}, uncut
+        return {place: cells[key] for place, key in known.items()}
 
     def select(self, line: Mapping) -> Iterable[Cell]:
         """All cells of one `runs:` line: without `algorithms` those alone that its readings
@@ -192,10 +200,7 @@ class _Expansion:
             if "@" in problem + curve:
                 continue
             for reading in self.readings:
-                on, by = (
-                    reading if (reading, kind, key) in self.reached else DEFAULT
-                    for kind, key in (("problems", problem), ("algorithms", algorithm))
-                )
+                on, by = self.sets(reading, problem, algorithm)
                 place = problem_name(problem, on), curve_name(algorithm, by, variant)
                 run = problem, algorithm, reading, variant
                 if place != (problem, curve) and self.is_unchanged(*run):
@@ -204,32 +209,40 @@ class _Expansion:
 
     def is_unchanged(self, problem: str, algorithm: str, reading: str, variant: str) -> bool:
         """Whether a run has the same parameters under a reading as without it."""
-        run = problem, algorithm
         try:
-            (usual, _), (own, _) = self.entries(*run, DEFAULT, variant)
-            (other, _), (others, _) = self.entries(*run, reading, variant)
+            usual, other = (
+                self.values(problem, algorithm, one, variant) for one in (DEFAULT, reading)
+            )
         except PlanError:  # of a value that is missing whoever runs it there is told
             return False
-        return (usual, own) == (other, others)
+        return usual == other
 
-    def entries(self, problem: str, algorithm: str, reading: str, variant: str) -> Entries:
-        """The parameters of a run, of its problem and of its algorithm, each with whether the
-        reading sets any.
+    def sets(self, reading: str, problem: str, algorithm: str) -> tuple[str, str]:
+        """The reading as that of a problem and of an algorithm: the default one where it sets no
+        parameter.
         """
-        on = problem_values(self.document, problem, reading, root=self.root)
-        given = on[0].get("given", {})
-        by = algorithm_values(
-            self.document, problem, algorithm, reading, variant, root=self.root, given=given
+        on, by = (
+            reading if (reading, kind, key) in self.reached else DEFAULT
+            for kind, key in (("problems", problem), ("algorithms", algorithm))
         )
         return on, by
+
+    def values(
+        self, problem: str, algorithm: str, reading: str, variant: str
+    ) -> tuple[Values, Values]:
+        """The parameters of the problem and of the algorithm of a run."""
+        on = problem_values(self.document, problem, reading, root=self.root)
+        given = on.get("given", {})
+        return on, algorithm_values(
+            self.document, problem, algorithm, reading, variant, root=self.root, given=given
+        )
 
     def cell(self, line: Mapping, problem: str, algorithm: str, reading: str, variant: str) -> Cell:
         """Resolve every parameter of one cell and check it against the constructors."""
         document = self.document
         where = f"{document.where('algorithms', algorithm)} on {problem}"
-        (of_problem, problem_changed), (of_algorithm, changed) = self.entries(
-            problem, algorithm, reading, variant
-        )
+        of_problem, of_algorithm = self.values(problem, algorithm, reading, variant)
+        problem_reading, algorithm_reading = self.sets(reading, problem, algorithm)
         accepted = resolve.accepted(of_algorithm["is"], "algorithms", where, self.root)
         resolve.check(of_algorithm, accepted, where)
         resolve.check_execution(of_algorithm, of_problem, where)
@@ -249,8 +262,8 @@ class _Expansion:
             budget=budget,
             problem_entry=of_problem,
             algorithm_entry=parts,
-            problem_reading=reading if problem_changed else DEFAULT,
-            algorithm_reading=reading if changed else DEFAULT,
+            problem_reading=problem_reading,
+            algorithm_reading=algorithm_reading,
             variant=variant,
             digest=resolve.cell_digest(of_problem, parts, budget),
         )
@@ -290,7 +303,6 @@ class _Expansion:
             function=line["is"],
             problem_entry=problem,
             parameters=found,
-            is_cut=self.scale != "paper",
             digest=resolve.study_digest(line["is"], problem, found),
         )
 
@@ -314,13 +326,8 @@ class _Expansion:
                         f" {self.scale}{or_nearest(curve, known)}"
                     )
                 for place, cell in lent.items():
-                    found[place] = replace(cell, seeds=self.left(cell.seeds[: self.most]))
+                    found[place] = replace(cell, seeds=cell.seeds[: self.most])
         return found
-
-    def left(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """The planned seeds that are wanted; at least the first, so that no curve is lost."""
-        wanted = self.wanted
-        return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
 
 
 def _least(key: str, *sources: Mapping[str, Any]) -> int:
@@ -353,7 +360,7 @@ def _set_by(document: Document, reading: str, kind: str, key: str, root: Path) -
 def problem_values(
     document: Document, problem: str, reading: str = DEFAULT, *, root: Path = ROOT
 ) -> Values:
-    """A problem's entry under a reading, checked, and whether the reading sets anything in it."""
+    """A problem's entry under a reading, checked. Raises PlanError."""
     where, base = document.where("problems", problem), document.entry["problems"][problem]
     accepted = resolve.accepted(base["is"], "problems", where, root)
     of_reading = _set_by(document, reading, "problems", problem, root)
@@ -361,7 +368,7 @@ def problem_values(
     resolve.check(flat, accepted, where)
     values = parameters.nested(flat)
     resolve.check_given(values, where, root)
-    return values, bool(of_reading)
+    return values
 
 
 def algorithm_values(
@@ -375,8 +382,7 @@ def algorithm_values(
     horizon: int | None = None,
     root: Path = ROOT,
 ) -> Values:
-    """An algorithm's entry by flat names, as it is on a problem under a reading and a variant, and
-    whether the reading sets anything in it.
+    """An algorithm's entry by flat names, as it is on a problem under a reading and a variant.
 
     T is the problem's published number of evaluations, or `horizon`. What the problem gives is
     still named: `{given: ...}`. Raises PlanError where there is no value for the problem.
@@ -390,7 +396,6 @@ def algorithm_values(
     raw = {**parameters.flat(own, known), **of_reading, **of_variant}
     raw = resolve.with_given(raw, given, problem, problems, known)
     T = problems[problem]["budget"] if horizon is None else horizon
-    values = {
+    return {
         key: resolve.value_for(value, problem, problems, T, where) for key, value in raw.items()
     }
-    return values, bool(of_reading)

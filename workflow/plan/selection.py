@@ -14,7 +14,7 @@ from typing import Any
 from workflow.plan import published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
-from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of, curve_name
+from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 WITHOUT_RUNS = ("parameters", "settings")  # kinds of tables that show what the YAML says
@@ -31,20 +31,12 @@ def place(
 
 
 def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
-    """What the cell is called that `place` looks for.
-
-    Raises PlanError where there is no such reading.
-    """
-    algorithm, name = algorithm_of(curve), curve
-    known = paper.entry.get("readings", {})
-    if reading and reading not in known:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}"
-        )
-    if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
+    """What the cell is called that `place` looks for."""
+    name = curve
+    if "@" not in curve and (reading, "algorithms", algorithm_of(curve)) in paper.reached:
         head, plus, tail = curve.partition("+")
         name = f"{head}@{reading}{plus}{tail}"
-    if reading and _reached(paper, reading, "problems", problem):
+    if (reading, "problems", problem) in paper.reached:
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
 
@@ -52,11 +44,6 @@ def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -
 def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> Cell | None:
     """The cell of a curve under the default reading; None where none is planned."""
     return paper.aliases.get(_named(paper, problem, curve, DEFAULT, variant))
-
-
-def default_of(paper: Paper, cell: Cell) -> Cell | None:
-    """The default run of what a cell runs under a reading; None where none is planned."""
-    return planned(paper, cell.problem, curve_name(cell.algorithm, DEFAULT, cell.variant))
 
 
 def is_left_out(
@@ -81,12 +68,13 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
     return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
 
 
-def line_of(paper: Paper, section: str, one: str, name: str) -> Line:
+def line_of(paper: Paper, section: str, name: str) -> Line:
     """The line of a name in a section of the YAML. Raises PlanError naming what is known."""
     lines = {line["id"]: line for line in paper.entry.get(section, [])}
     if name not in lines:
         raise PlanError(
-            f"papers/{paper.name}.yaml: unknown {one} {name!r}; known: {', '.join(lines) or 'none'}"
+            f"papers/{paper.name}.yaml: unknown {section.removesuffix('s')} {name!r}; known:"
+            f" {', '.join(lines) or 'none'}"
         )
     return lines[name]
 
@@ -126,16 +114,11 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     return runs
 
 
-def figure(paper: Paper, name: str) -> Line:
-    """The line of a figure. Raises PlanError."""
-    return line_of(paper, "figures", "figure", name)
-
-
 def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
     """The panels of a figure that this scale does not leave out, each with the keys of the figure
     below its own. Raises PlanError.
     """
-    entry, own = figure(paper, name), ("title", "where", "note", "panels")
+    entry, own = line_of(paper, "figures", name), ("title", "where", "note", "panels")
     shared = {key: value for key, value in entry.items() if key not in own}
     merged = [{**shared, **panel} for panel in entry["panels"]]
     return [
@@ -225,7 +208,7 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
 
 def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Every run whose records a table needs. Raises PlanError."""
-    entry = line_of(paper, "tables", "table", name)
+    entry = line_of(paper, "tables", name)
     if entry["kind"] in WITHOUT_RUNS:
         return []
     if entry["kind"] in ("study", "growth"):
@@ -242,7 +225,7 @@ def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
-    line = line_of(paper, "tables", "table", name)
+    line = line_of(paper, "tables", name)
     if line["kind"] == "published":
         return paper.parts if published_cells(paper) else []
     places = product(line.get("problems", paper.entry["problems"]), line.get("algorithms", []))
@@ -262,16 +245,11 @@ def published_cells(paper: Paper) -> list[Cell]:
     return [cell for cell in found if cell is not None]
 
 
-def picture(paper: Paper, name: str) -> Line:
-    """The line of a picture. Raises PlanError."""
-    return line_of(paper, "pictures", "picture", name)
-
-
 def picture_cells(paper: Paper, name: str) -> list[Cell]:
     """Every cell whose records a picture compares, once each: its curves, then the readings of
     those that name none, on the same problem. Raises PlanError.
     """
-    entry = picture(paper, name)
+    entry = line_of(paper, "pictures", name)
     curves = in_scale(paper, entry["problem"], entry["curves"])
     cells = [paper.cell(entry["problem"], curve) for curve in curves]
     cells += [
@@ -283,11 +261,6 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
         and not cell.variant
     ]
     return list({cell.name: cell for cell in cells}.values())
-
-
-def ranks(paper: Paper, name: str) -> Line:
-    """The line of ranks. Raises PlanError."""
-    return line_of(paper, "ranks", "ranks", name)
 
 
 def complete(
@@ -309,7 +282,7 @@ def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
     """The cell of each curve on each problem that ranks compare at this scale: the complete part of
     what it has; nothing where there is nothing to compare. Raises PlanError.
     """
-    entry = ranks(paper, name)
+    entry = line_of(paper, "ranks", name)
     planned = {
         problem: {
             curve: place(paper, problem, curve)
@@ -350,10 +323,5 @@ def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict
 
 def profile_runs(paper: Paper, name: str) -> list[Cell]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
-    panels = profile_panels(paper, line_of(paper, "profiles", "profile", name))
+    panels = profile_panels(paper, line_of(paper, "profiles", name))
     return [cell for _, cells in panels for row in cells.values() for cell in row.values()]
-
-
-def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
-    """Whether a reading sets a parameter that this algorithm or problem has."""
-    return (reading, kind, key) in paper.reached

@@ -47,13 +47,6 @@ def now() -> dict[str, object]:
     return found
 
 
-def threads(path: CodePath) -> int | None:
-    """The most threads that a library may use; None where none of them says."""
-    counts = [one["threads"] for one in path["blas"]]
-    counts += [path["torch"]["threads"]] if "torch" in path else []
-    return max(counts, default=None)
-
-
 def parts(path: CodePath) -> dict[str, str]:
     """What decides bits, by the name of who chose it, in a stable order; threads are not in it."""
     found = {}

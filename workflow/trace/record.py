@@ -168,17 +168,14 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
 
 def provenance() -> dict[str, Any]:
     """Where and with what a record was made: versions, machine, code path of its CPU, whether that
-    is the one of all records, the most threads that a library may use (None where none says),
-    commit.
+    is the one of all records, commit.
     """
-    path = code_path.now()
     return {
         "python": sys.version.split()[0],
         "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
         "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
-        "code_path": path,
+        "code_path": code_path.now(),
         "kernels": one_path.words(),
-        "threads": code_path.threads(path),
         "commit": _commit(),
     }
 

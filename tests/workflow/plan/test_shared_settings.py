@@ -83,8 +83,6 @@ def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(
     assert place(plan, "plain", "uniform", reading="one") is plan.cell("plain", "uniform")
     with pytest.raises(PlanError, match="no run makes the curve 'process@one'"):
         plan.cell("plain", "process@one")
-    with pytest.raises(PlanError, match="unknown reading 'on'; known: one"):
-        place(plan, "plain", "process", reading="on")
 
 
 def test_values_by_problem_are_no_group(toy):
