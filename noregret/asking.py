@@ -439,7 +439,7 @@ class Optimizer:
         space = self._space
         arms = {"arms": space.points} if isinstance(space, Table) else {}
         bounds = None if isinstance(space, Table) else asdict(space)
-        said = {"settings": self._settings.saved(), "state": state, "bounds": bounds}
+        said = {"settings": asdict(self._settings), "state": state, "bounds": bounds}
         try:
             text = json.dumps(said)
         except TypeError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -124,10 +124,6 @@ class Settings:
             raise ValueError(f"expected the settings {', '.join(known)}, got {', '.join(saved)}")
         checked(named(saved["method"], saved["preset"]), saved["parameters"])
         return cls(**{**saved, "learnt": tuple(saved.get("learnt", ()))})
-
-    def saved(self) -> dict[str, Any]:
-        """The inverse of `of`."""
-        return asdict(self)
 
 
 def resolved(
