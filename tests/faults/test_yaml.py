@@ -137,6 +137,7 @@ data: abalone => data: abalon => problem abalone: unknown data 'abalon'; did you
 data: abalone => data: ../../secret => problem abalone, data: expected the name of a data set:
 room: unlimited => room: unlimited, execution: async => expected a number of workers as `room`
 runs: [{}] => runs: [] => line 16, runs: expected at least one entry, got []
+runs: [{}] => runs: [{}]\ntables: 3 => line 17, tables: expected a list, got 3
 runs: [{}] => runs: => line 16, runs: expected a list, got nothing
 runs: [{}] => runs: [{algorithms: [BKBB]}] => unknown algorithm 'BKBB'; did you mean 'BKB'?
 runs: [{}] => runs: [{problems: [abalon]}] => unknown problem 'abalon'; did you mean 'abalone'?

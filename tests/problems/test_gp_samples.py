@@ -71,10 +71,9 @@ def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
             np.column_stack([true.y, true.g]).T, found.reveals["kernels"], strict=True
         ):
             for scale, into in ((1.0, forms), (1.3, others)):
-                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(
-                    X
-                ) + 1e-9 * np.eye(n)
-                into.append((values - kernel["mean"]) @ np.linalg.solve(K, values - kernel["mean"]))
+                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(X)
+                z = values - kernel["mean"]
+                into.append(z @ np.linalg.solve(K + 1e-9 * np.eye(n), z))
     error = np.std(forms) / np.sqrt(len(forms))
     assert abs(np.mean(forms) - n) < 4 * error
     assert np.mean(others) - n > 8 * error
@@ -113,10 +112,9 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
     found = problem(3, d=25, lengthscales=rule)
     kernels = found.reveals["kernels"]
     assert json.loads(json.dumps(kernels)) == kernels
-    assert [(len(kernel["lengthscale"]), kernel["outputscale"]) for kernel in kernels] == [
-        (numbers, 1.0)
-    ] * 3
-    assert [kernel["mean"] for kernel in kernels] == [0.0, 0.5, 0.5]
+    for kernel, mean in zip(kernels, (0.0, 0.5, 0.5), strict=True):
+        assert len(kernel["lengthscale"]) == numbers
+        assert (kernel["outputscale"], kernel["mean"]) == (1.0, mean)
     drawn = gp_samples.draw_lengthscales(rng(3), rule, 3, 25)
     assert_array_equal([kernel["lengthscale"] for kernel in kernels], drawn)
     assert reveals_of("gp_samples.within_model") == {"kernels", "functions", "offset"}
@@ -128,12 +126,10 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
 def test_one_feature_by_hand():
     found = gp_samples.Functions(np.array([[[1.0, 2.0]]]), np.array([[0.5]]), np.array([[3.0]]))
     x = np.array([0.25, -1.0])
-    assert_allclose(found.values(x[None]), [[np.sqrt(2) * 3 * np.cos(-1.25)]], rtol=1e-14)
-    assert_allclose(
-        found.gradients(x),
-        [[-np.sqrt(2) * 3 * np.sin(-1.25) * 1, -np.sqrt(2) * 3 * np.sin(-1.25) * 2]],
-        rtol=1e-14,
-    )
+    height = np.sqrt(2) * 3
+    assert_allclose(found.values(x[None]), [[height * np.cos(-1.25)]], rtol=1e-14)
+    slope = -height * np.sin(-1.25)
+    assert_allclose(found.gradients(x), [[slope * 1, slope * 2]], rtol=1e-14)
 
 
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])

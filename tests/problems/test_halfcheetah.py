@@ -138,12 +138,11 @@ def test_another_process_finds_the_same_bits(alone):
 def test_noise_is_in_both_and_only_in_what_is_seen():
     found, x = problem(noise=0.25), np.repeat(moving()[None], 5, axis=0)
     evaluation = found.evaluate(x, rng(8))
-    noise = np.column_stack(
-        [evaluation.seen.y - evaluation.true.y, evaluation.seen.g - evaluation.true.g]
-    )
+    seen, true = evaluation.seen, evaluation.true
+    noise = np.column_stack([seen.y - true.y, seen.g - true.g])
     assert_allclose(noise, 0.25 * rng(8).standard_normal((5, 2)), atol=1e-12)
-    assert len(set(evaluation.true.y)) == 1
-    assert evaluation.seen.g.shape == (5, 1) and evaluation.seen.factor_values.shape == (5, 0)
+    assert len(set(true.y)) == 1
+    assert seen.g.shape == (5, 1) and seen.factor_values.shape == (5, 0)
     assert_array_equal(evaluation.seconds, np.zeros(5))
 
 
@@ -212,25 +211,15 @@ def test_the_skeleton_holds_together(env, normalisation):
     frames = halfcheetah.skeleton(env, policy, 0, 200)
     assert frames.shape == (200, 8, 2, 2)
     lengths = np.linalg.norm(frames[:, :, 1] - frames[:, :, 0], axis=-1)
-    assert_allclose(
-        lengths, np.tile([1.0, 0.3, 0.29, 0.3, 0.188, 0.266, 0.212, 0.14], (200, 1)), rtol=1e-9
-    )
-    for limb, above in (
-        (2, 0),
-        (3, 2),
-        (4, 3),
-        (5, 0),
-        (6, 5),
-        (7, 6),
-    ):  # an end of each is at an end of the one above
-        gaps = np.linalg.norm(frames[:, limb, :, None] - frames[:, above, None], axis=-1).min(
-            axis=(1, 2)
-        )
-        assert gaps.max() < 0.12
+    limbs = [1.0, 0.3, 0.29, 0.3, 0.188, 0.266, 0.212, 0.14]
+    assert_allclose(lengths, np.tile(limbs, (200, 1)), rtol=1e-9)
+    # an end of each is at an end of the one above
+    for limb, above in ((2, 0), (3, 2), (4, 3), (5, 0), (6, 5), (7, 6)):
+        gaps = np.linalg.norm(frames[:, limb, :, None] - frames[:, above, None], axis=-1)
+        assert gaps.min(axis=(1, 2)).max() < 0.12
     start = env.reset(seed=0)[0]
-    assert_allclose(
-        frames[0, 0].mean(axis=0), [env.unwrapped.data.qpos[0], 0.7 + start[0]], atol=1e-12
-    )
+    place = [env.unwrapped.data.qpos[0], 0.7 + start[0]]
+    assert_allclose(frames[0, 0].mean(axis=0), place, atol=1e-12)
     travelled = halfcheetah.simulate(env, policy, [0], 199)[0, 0] * 199 * 0.05
     # 10 ms at some m/s
     assert_allclose(frames[199, 0, :, 0].mean() - frames[0, 0, :, 0].mean(), travelled, atol=0.02)

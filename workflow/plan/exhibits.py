@@ -98,7 +98,7 @@ class Exhibit:
 
     def find(self, paper: Paper, name: str) -> Line:
         """The line of a name. Raises PlanError naming what is known."""
-        return selection.line_of(paper, self.section, self.one, name)
+        return selection.line_of(paper, self.section, name)
 
 
 def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:
@@ -118,33 +118,25 @@ def kinds_of_exhibits(papers: Iterable[Paper]) -> list[tuple[Exhibit, tuple[str,
     return [(REGISTRY[section], ends, names) for (section, ends), names in found.items()]
 
 
-def at_scale(entry: Line, scale: str) -> dict[str, Any]:
-    """A paper's YAML without the lines that say that they are of other scales."""
-    kept = {
-        section: [line for line in entry[section] if scale in line.get("scales", [scale])]
-        for section in REGISTRY
-        if section in entry
-    }
-    return {**entry, **kept}
-
-
 def offered(paper: Paper) -> dict[str, Any]:
-    """The entry of a paper without the exhibits of which its scale leaves out everything."""
+    """The entry of a paper without the exhibits of other scales, and without those of which its
+    scale leaves out everything.
+    """
     kept = {
-        section: [line for line in paper.entry[section] if _has(kind, paper, line)]
+        section: [line for line in paper.entry[section] if _is_offered(kind, paper, line)]
         for section, kind in REGISTRY.items()
         if section in paper.entry
     }
     return {**paper.entry, **kept}
 
 
-def _has(kind: Exhibit, paper: Paper, line: Line) -> bool:
-    """Whether something is left of a line; a mistake in it is left to whoever draws it."""
+def _is_offered(kind: Exhibit, paper: Paper, line: Line) -> bool:
+    if paper.scale not in line.get("scales", [paper.scale]):
+        return False
     try:
-        without_runs = line.get("kind") in selection.WITHOUT_RUNS
-        return without_runs or bool(kind.runs(paper, line["id"]))
+        return line.get("kind") in selection.WITHOUT_RUNS or bool(kind.runs(paper, line["id"]))
     except PlanError:
-        return True
+        return True  # a mistake in it is left to whoever draws it
 
 
 # What the models of several kinds share

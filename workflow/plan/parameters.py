@@ -11,7 +11,7 @@ Nothing is imported: a plan of thousands of runs must not load torch.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -86,16 +86,7 @@ def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
     group, as values by problem are, stays whole.
     """
     groups = {name[:i] for name in known for i, letter in enumerate(name) if letter == "."}
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if name in groups and isinstance(value, Mapping) and set(value) != GIVEN:
-            inside = [
-                part.removeprefix(f"{name}.") for part in known if part.startswith(f"{name}.")
-            ]
-            found |= {f"{name}.{key}": part for key, part in flat(value, inside).items()}
-        else:
-            found[name] = value
-    return found
+    return _apart(values, lambda name, _: name in groups)
 
 
 def dotted(values: Mapping[str, Any], problems: Iterable[str] = ()) -> dict[str, Any]:
@@ -104,10 +95,19 @@ def dotted(values: Mapping[str, Any], problems: Iterable[str] = ()) -> dict[str,
     A mapping over some of `problems` holds values by problem and stays whole. In a cell these are
     looked up, so that what is still a mapping there is a group.
     """
-    found, by_problem = dict[str, Any](), set(problems)
-    for name, value in values.items():
-        if isinstance(value, Mapping) and set(value) != GIVEN and not by_problem & set(value):
-            found |= {f"{name}.{key}": part for key, part in dotted(value, by_problem).items()}
+    by_problem = set(problems)
+    return _apart(values, lambda _, value: by_problem.isdisjoint(value))
+
+
+def _apart(
+    values: Mapping[str, Any], is_group: Callable[[str, Mapping], bool], above: str = ""
+) -> dict[str, Any]:
+    """The values by flat names, groups taken apart however deep they are."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and set(value) != GIVEN and is_group(name, value):
+            found |= _apart(value, is_group, f"{name}.")
         else:
             found[name] = value
     return found
