@@ -14,8 +14,8 @@ import zipfile
 import pytest
 import yaml
 
-from tests.workflow import checkout, webserver
-from workflow.data import download, fetch, raw_file
+from tests.workflow import checkout
+from workflow.data import fetch, raw_file
 from workflow.data.manifest import File
 from workflow.data.places import DataUnavailable
 from workflow.data.raw_file import Rejected
@@ -112,21 +112,6 @@ def test_what_a_server_says_is_shown_in_one_line_and_nothing_in_it_hides():
         ("half\udc80", r"half\udc80"),
     ]:
         assert str(Rejected(text)) == shown
-
-
-@pytest.mark.parametrize("size", [len(WANTED), 0])  # stated, and not
-def test_a_server_without_an_end_does_not_fill_the_disk(tmp_path, monkeypatch, size):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setattr(raw_file, "LARGEST", 3 << 20)
-    server = webserver.Server()
-    try:
-        url, wanted = server.serve("/file", BOMB), FILE.model_copy(update={"bytes": size})
-        with pytest.raises(Rejected, match="got more than"):
-            download.download(url, tmp_path / "raw" / "x", wanted)
-        assert server.sent < len(BOMB) and server.hits["/file"] == 1
-    finally:
-        server.close()
-    assert list((tmp_path / "raw").iterdir()) == []
 
 
 def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):

@@ -66,7 +66,7 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
 
 
 def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
-    return line_of(paper, "tables", "table", name)
+    return line_of(paper, "tables", name)
 
 
 def _cell(cell: Any) -> str:

@@ -42,7 +42,7 @@ from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
 from workflow.plan.parameters import GIVEN, dotted
 from workflow.trace import curve_file
-from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study
+from workflow.trace.cells import Cell, PlanError, Study
 from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
 from workflow.trace.record import BadRecord
 
@@ -80,11 +80,8 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
     Raises PlanError for a mistake in a paper's YAML.
     """
     found, shelf = Survey(), Shelf(root)
-    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
-        place = folder.parts[-2:]
-        if papers and place[1] not in papers:
-            continue
-        planned = {run.published: run for run in verify.runs(*place)}
+    for folder, runs in verify.published(root, scale, papers):
+        planned = {run.published: run for run in runs}
         for file in sorted(folder.rglob("*.parquet")):
             path = file.relative_to(root)
             if path not in planned:

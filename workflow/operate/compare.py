@@ -144,7 +144,7 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
     parameters = file or root / "algorithms" / f"{target.partition('.')[0]}.yaml"
     values = _parameters(parameters) if file or parameters.exists() else {}
     plan = load(paper, SCALE, root=root)
-    line = line_of(plan, "figures", "figure", figure)
+    line = line_of(plan, "figures", figure)
     entry = _comparison(plan, line, curve, {**values, "is": target}, root)
     name = re.sub(r"\W", "_", f"{curve}_at_{paper}_{figure}").lower()
     path = root / "papers" / f"{name}.yaml"

@@ -43,7 +43,6 @@ class Outcome:
 
     counts: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)  # that were written
 
     def __str__(self) -> str:
         return ", ".join(f"{count} {what}" for what, count in self.counts.items()) or "no records"
@@ -71,8 +70,6 @@ def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = 
             continue
         count = {ADDED: merged.added, THERE: merged.there, REPLACED: merged.other * replace}
         outcome.counts.update({what: len(seeds) for what, seeds in count.items() if seeds})
-        if merged.added or (replace and merged.other):
-            outcome.files.append(path)
         if merged.other and not replace:
             outcome.errors.append(
                 f"{path}: expected seeds {_listed(merged.other)} with the digest and trace that are"

@@ -18,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -137,10 +137,8 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
         else:
             _sort(found, Candidate(run, int(path.stem), header))
     there, shelf = set(paths), Shelf(root)
-    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
-        if papers and folder.name not in papers:
-            continue
-        for run in runs(*folder.parts[-2:]):
+    for _, here in published(root, scale, papers):
+        for run in here:
             for seed, header in shelf.headers(run).items():
                 one = Candidate(run, seed, header, is_published=True)
                 if one.path not in there:
@@ -157,6 +155,17 @@ def _sort(found: Survey, one: Candidate) -> None:
         found.left_out[why] += 1
     else:
         found.candidates.append(one)
+
+
+def published(
+    root: Path, scale: str, papers: Sequence[str]
+) -> Iterator[tuple[Path, list[Cell | Study]]]:
+    """The folders of published records, of some papers and one scale or of all, each with the runs
+    of its plan.
+    """
+    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
+        if not papers or folder.name in papers:
+            yield folder, runs(*folder.parts[-2:])
 
 
 def runs(scale: str, paper: str) -> list[Cell | Study]:

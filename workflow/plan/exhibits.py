@@ -98,7 +98,7 @@ class Exhibit:
 
     def find(self, paper: Paper, name: str) -> Line:
         """The line of a name. Raises PlanError naming what is known."""
-        return selection.line_of(paper, self.section, self.one, name)
+        return selection.line_of(paper, self.section, name)
 
 
 def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:

@@ -247,18 +247,20 @@ class _Expansion:
         resolve.check(of_algorithm, accepted, where)
         resolve.check_execution(of_algorithm, of_problem, where)
         cut, init = self.cuts(problem), of_problem["init"]
-        budgets = [cut, line]
+        budgets = [cut, line, of_algorithm]
         if "after_init" in cut:  # of what follows the initial design, which grows with d on some
             counted = init["n"] * init.get("counted", True)
             budgets.append({"budget": cut["after_init"] + counted})
         budget = _least("budget", self.entry["problems"][problem], *budgets)
-        parts = parameters.nested(of_algorithm)
+        parts = parameters.nested(
+            {key: value for key, value in of_algorithm.items() if key not in ("seeds", "budget")}
+        )
         return Cell(
             paper=document.name,
             scale=self.scale,
             problem=problem,
             algorithm=algorithm,
-            seeds=tuple(range(_least("seeds", {"seeds": self.most}, line))),
+            seeds=tuple(range(_least("seeds", {"seeds": self.most}, line, of_algorithm))),
             budget=budget,
             problem_entry=of_problem,
             algorithm_entry=parts,

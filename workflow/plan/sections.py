@@ -150,7 +150,7 @@ class ProblemEntry(OpenSection):
                 "expected `libraries` beside `substitute`, got none: name the libraries that it"
                 " stands in for"
             )
-        return self
+        return _without_unread(self, AlgorithmEntry)
 
 
 class AlgorithmEntry(OpenSection):
@@ -159,6 +159,12 @@ class AlgorithmEntry(OpenSection):
     """
 
     is_: Target = said("the class in algorithms/", key="is")
+    seeds: Seeds = said(
+        "repetitions at most", default="as many as everything else", unit="seeds, from 0 on"
+    )
+    budget: Count = said(
+        "length of its runs at most", default="the budget of the problem", unit="evaluations"
+    )
     room: Annotated[
         Room | dict[str, Room], Expected(f"{ROOM}, or one of these for each problem")
     ] = said(
@@ -175,13 +181,7 @@ class AlgorithmEntry(OpenSection):
 
     @model_validator(mode="after")
     def _is_read(self) -> Self:
-        of_problems = {info.alias or name for name, info in ProblemEntry.model_fields.items()}
-        if unread := sorted(of_problems.intersection(self.model_extra or {})):
-            raise refusal(
-                f"expected keys that something reads, got {', '.join(unread)}, which means nothing"
-                " on the line of an algorithm: leave it out"
-            )
-        return self
+        return _without_unread(self, ProblemEntry)
 
 
 class BorrowedEntry(Section):
@@ -328,3 +328,15 @@ class StudyEntry(Section):
         "scale: the parameters that it makes smaller",
         default="a scale cuts T to its budget and changes nothing else",
     )
+
+
+def _without_unread(entry: Any, other: type[Section]) -> Any:
+    """Refuse a reserved key that means something on the other kind of entry alone."""
+    keys = {info.alias or name for name, info in other.model_fields.items()}
+    if unread := sorted(keys.intersection(entry.model_extra or {})):
+        raise refusal(
+            f"expected keys that something reads, got {', '.join(unread)}, which means nothing on"
+            f" the line of {'a problem' if other is AlgorithmEntry else 'an algorithm'}: leave it"
+            " out"
+        )
+    return entry

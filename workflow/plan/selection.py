@@ -68,12 +68,13 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
     return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
 
 
-def line_of(paper: Paper, section: str, one: str, name: str) -> Line:
+def line_of(paper: Paper, section: str, name: str) -> Line:
     """The line of a name in a section of the YAML. Raises PlanError naming what is known."""
     lines = {line["id"]: line for line in paper.entry.get(section, [])}
     if name not in lines:
         raise PlanError(
-            f"papers/{paper.name}.yaml: unknown {one} {name!r}; known: {', '.join(lines) or 'none'}"
+            f"papers/{paper.name}.yaml: unknown {section.removesuffix('s')} {name!r}; known:"
+            f" {', '.join(lines) or 'none'}"
         )
     return lines[name]
 
@@ -113,16 +114,11 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     return runs
 
 
-def figure(paper: Paper, name: str) -> Line:
-    """The line of a figure. Raises PlanError."""
-    return line_of(paper, "figures", "figure", name)
-
-
 def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
     """The panels of a figure that this scale does not leave out, each with the keys of the figure
     below its own. Raises PlanError.
     """
-    entry, own = figure(paper, name), ("title", "where", "note", "panels")
+    entry, own = line_of(paper, "figures", name), ("title", "where", "note", "panels")
     shared = {key: value for key, value in entry.items() if key not in own}
     merged = [{**shared, **panel} for panel in entry["panels"]]
     return [
@@ -212,7 +208,7 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
 
 def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Every run whose records a table needs. Raises PlanError."""
-    entry = line_of(paper, "tables", "table", name)
+    entry = line_of(paper, "tables", name)
     if entry["kind"] in WITHOUT_RUNS:
         return []
     if entry["kind"] in ("study", "growth"):
@@ -229,7 +225,7 @@ def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
-    line = line_of(paper, "tables", "table", name)
+    line = line_of(paper, "tables", name)
     if line["kind"] == "published":
         return paper.parts if published_cells(paper) else []
     places = product(line.get("problems", paper.entry["problems"]), line.get("algorithms", []))
@@ -249,16 +245,11 @@ def published_cells(paper: Paper) -> list[Cell]:
     return [cell for cell in found if cell is not None]
 
 
-def picture(paper: Paper, name: str) -> Line:
-    """The line of a picture. Raises PlanError."""
-    return line_of(paper, "pictures", "picture", name)
-
-
 def picture_cells(paper: Paper, name: str) -> list[Cell]:
     """Every cell whose records a picture compares, once each: its curves, then the readings of
     those that name none, on the same problem. Raises PlanError.
     """
-    entry = picture(paper, name)
+    entry = line_of(paper, "pictures", name)
     curves = in_scale(paper, entry["problem"], entry["curves"])
     cells = [paper.cell(entry["problem"], curve) for curve in curves]
     cells += [
@@ -270,11 +261,6 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
         and not cell.variant
     ]
     return list({cell.name: cell for cell in cells}.values())
-
-
-def ranks(paper: Paper, name: str) -> Line:
-    """The line of ranks. Raises PlanError."""
-    return line_of(paper, "ranks", "ranks", name)
 
 
 def complete(
@@ -296,7 +282,7 @@ def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
     """The cell of each curve on each problem that ranks compare at this scale: the complete part of
     what it has; nothing where there is nothing to compare. Raises PlanError.
     """
-    entry = ranks(paper, name)
+    entry = line_of(paper, "ranks", name)
     planned = {
         problem: {
             curve: place(paper, problem, curve)
@@ -337,5 +323,5 @@ def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict
 
 def profile_runs(paper: Paper, name: str) -> list[Cell]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
-    panels = profile_panels(paper, line_of(paper, "profiles", "profile", name))
+    panels = profile_panels(paper, line_of(paper, "profiles", name))
     return [cell for _, cells in panels for row in cells.values() for cell in row.values()]

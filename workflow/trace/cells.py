@@ -28,7 +28,7 @@ MISSING = "none"  # the version of a library that is not installed
 RESERVED = frozenset(
     {
         *("is", "budget", "data", "execution", "given", "init", "libraries", "optimum"),
-        *("room", "simulator", "substitute", "timeout"),
+        *("room", "seeds", "simulator", "substitute", "timeout"),
     }
 )
 Seed = tuple[str, int]  # a run by its name, and one of its seeds

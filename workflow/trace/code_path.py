@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
@@ -109,19 +109,19 @@ def _torch(torch: Any) -> dict[str, object]:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
         "mkl": _mkl(torch),
-        "maker": _maker(),
+        "maker": processor("vendor_id") or "unknown",
         "asked": {name: os.environ[name] for name in ASKED if name in os.environ},
     }
 
 
-@lru_cache(maxsize=1)
-def _maker() -> str:
-    """Who has made the processor, as Linux has it; `unknown` elsewhere."""
+@cache
+def processor(what: str) -> str:
+    """What Linux says of the processor, such as its `vendor_id` or `model name`; "" elsewhere."""
     with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         for line in file:
-            if line.startswith("vendor_id"):
+            if line.startswith(what):
                 return line.partition(":")[2].strip()
-    return "unknown"
+    return ""
 
 
 @lru_cache(maxsize=1)

@@ -170,10 +170,11 @@ def provenance() -> dict[str, Any]:
     """Where and with what a record was made: versions, machine, code path of its CPU, whether that
     is the one of all records, commit.
     """
+    cpu = code_path.processor("model name") or platform.processor()
     return {
         "python": sys.version.split()[0],
         "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
-        "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
+        "machine": f"{platform.system()} {platform.machine()}, {cpu}, {os.cpu_count()} cores",
         "code_path": code_path.now(),
         "kernels": one_path.words(),
         "commit": _commit(),
@@ -182,14 +183,6 @@ def provenance() -> dict[str, Any]:
 
 def _loaded() -> list[str]:
     return [name for name, module in OPTIONAL.items() if module in sys.modules]
-
-
-@cache
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 @cache  # of the code that this process has loaded, whatever is committed while it runs

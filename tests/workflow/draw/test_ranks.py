@@ -208,7 +208,7 @@ def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
 
 def test_mistakes_are_named(tmp_path):
     toy = filled(tmp_path)
-    with pytest.raises(PlanError, match="unknown ranks 'other'; known: r"):
+    with pytest.raises(PlanError, match="unknown rank 'other'; known: r"):
         selection.rank_runs(toy.paper, "other")
     toy.entry["ranks"] = [{**ENTRY, "curves": ["A", "slower"]}]
     assert exhibits.offered(toy.paper)["ranks"] == toy.entry["ranks"]

@@ -374,8 +374,7 @@ def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest
         with_design(entry, "long", "plain", {"design": "uniform", "n": 20})
         counted = {"design": "uniform-distinct", "n": 9, "counted": True}
         with_design(entry, "counted", "giving", counted)
-        entry["runs"][0] = {"algorithms": ["greedy", "uniform"]}
-        entry["runs"].append({"algorithms": ["own"], "budget": 3})
+        entry["algorithms"]["own"]["budget"] = 3
 
     plan = mini(change, "short")
     budgets = {

@@ -94,7 +94,7 @@ def test_the_code_knows_exactly_the_checks_and_metrics_of_the_model():
 def test_reserved_keys_are_those_of_the_models_of_problems_and_algorithms():
     keys = {*hints(sections.ProblemEntry), *hints(sections.AlgorithmEntry)}
     assert keys == resolve.RESERVED
-    assert {"is", "data", "budget", "init", "timeout"} < resolve.RESERVED
+    assert {"is", "data", "budget", "seeds", "init", "timeout"} < resolve.RESERVED
 
 
 def test_every_name_that_a_line_mentions_is_looked_up():
@@ -133,6 +133,7 @@ ELSEWHERE = r"""
 claims:\n  - {id => appendix:\n  - {kind: fun, id => of control, trivial, outside, got 'fun'
 claims:\n  - {id => appendix:\n  - {kind: control, headline: true, id => expected no `headline`
 runs: [{}] => runs: [{}]\nuse: [bkb] => line 17, use: unknown key 'use'; known: paper, borrows
+is: tables.abalone, => is: tables.abalone, seeds: 3, => expected keys that something reads
 is: random_search.RandomSearch => is: random_search.RandomSearch, data: x => uniform: expected keys
 runs: [{}] => runs: [{}]\ntables: [{id: t, kind: feasable}] => did you mean 'feasible'?
 runs: [{}] => runs: [{}]\ntables: [{id: t, kind: study, study: s, columns: [a], by: []}] => t, by:
