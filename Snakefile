@@ -10,20 +10,8 @@ from snakemake.exceptions import WorkflowError
 from snakemake.utils import min_version, validate
 
 from workflow.operate import unfinished
-from workflow.plan.expand import (
-    chosen_papers,
-    lenders,
-    load,
-    priorities,
-)
-from workflow.plan.wishes import (
-    check_config,
-    check_cores,
-    check_folders,
-    heed_force,
-    is_fresh,
-    words,
-)
+from workflow.plan.expand import chosen_papers, lenders, load, priorities
+from workflow.plan.wishes import check_cores, check_folders, heed_force
 from workflow.trace.cells import PUBLISHED
 
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
@@ -43,7 +31,6 @@ if Path("config/config.yaml").exists():
     configfile: "config/config.yaml"
 
 
-check_config(config)
 validate(config, "workflow/schemas/config.schema.yaml")
 try:
     check_cores(workflow.cores)
@@ -51,9 +38,9 @@ except WorkflowError:
     pass  # a command that starts no job here, such as --lint, was given none
 check_folders()
 
-SCALE, SEEDS = config["scale"], words(config["seeds"], "-")
-PAPERS = chosen_papers(words(config["papers"], ","))
-FRESH = is_fresh(config)  # whether published records are ignored
+SCALE, SEEDS, named = config["scale"], str(config["seeds"]), config["papers"]
+PAPERS = chosen_papers(named if isinstance(named, str) else ",".join(named))
+FRESH = bool(config["fresh"])  # whether published records are ignored
 only = [f"--seeds {SEEDS}" if SEEDS else "", "--fresh" if FRESH else ""]
 ONLY = " ".join(filter(None, only))  # what a report reads
 PLAN = {

@@ -27,9 +27,7 @@ class Box:
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """A finite set of candidates, the rows of `points` (A, d); a query is an int array of shape
-    (q,).
-    """
+    """A finite set of candidates, the rows of `points` (A, d); a query is integers (q,)."""
 
     points: Array
     neighbours: Callable[[int], Indices] | None = None

@@ -89,9 +89,7 @@ class AsyncTS(Optimizer):
 
 
 def pivoted_cholesky(kernel: GaussianTable, tolerance: float) -> Array:
-    """Features Phi (A, r) with k(x,x) - |phi(x)|^2 <= tolerance for all arms; the pivot is always
-    the worst arm.
-    """
+    """Features Phi (A, r) with k(x,x) - |phi(x)|^2 <= tolerance; each pivot is the worst arm."""
     size = len(kernel)
     left = np.full(size, kernel.variance)  # what the features miss, (A,)
     rows = np.empty((64, size))  # feature by feature: row j is Phi[:, j]

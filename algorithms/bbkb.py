@@ -93,16 +93,12 @@ class BBKB(Optimizer):
         return self.confidence.reference_code(drift * self.information)
 
     def ask(self, room: int, pending: Indices) -> Indices:
-        """Uncertainty sampling first where a minimum parallelism is wanted, then optimistic batches
-        (Alg. 1 l. 4).
-        """
+        """Sample by uncertainty if parallelism is wanted, then optimistic batches (l. 4)."""
         initial = self._uncertainty_sampling(room) if self.sampling else []
         return np.array(initial or self.batch(room)[0])
 
     def batch(self, room: int) -> tuple[list[int], Draft]:
-        """Pull optimistic arms until the batch could have changed the posterior too much: lines 4
-        to 9 of Alg. 1.
-        """
+        """Pull optimistic arms until the posterior could have changed too much: l. 4 to 9."""
         draft = Draft(self.posterior, self.alpha)
         arms: list[int] = []
         drift = 1.0
@@ -131,9 +127,7 @@ class BBKB(Optimizer):
                 break
 
     def tell(self, query: Indices, obs: Observation) -> None:
-        """Resparsify with the variances at the batch start (lines 11 to 16), then rebuild the
-        sketch (lines 17 and 18).
-        """
+        """Resparsify with the variances at the batch start (l. 11 to 16), then fit (l. 17, 18)."""
         super().tell(query, obs)
         self.pulls.add(query, obs.y)
         before = self.posterior.variance
@@ -266,9 +260,7 @@ class Draft:
 def _grown(
     growth: dict[int, Array], arm: int, covariance: Callable[[int], Array], variance: Array
 ) -> Array:
-    """k~_fb(x, x_arm)^2 / sigma~^2_fb(x) for all x: how much one pull of an arm may drift each
-    variance (Lemma 3).
-    """
+    """k~_fb(x, x_arm)^2 / sigma~^2_fb(x) for all x: the drift by one pull of an arm (Lemma 3)."""
     if arm not in growth:
         k = covariance(arm)
         growth[arm] = np.divide(k * k, variance, out=np.zeros_like(variance), where=variance > 0)

@@ -60,9 +60,7 @@ class CEI(Optimizer):
         return x[None]
 
     def promise(self, X: Tensor) -> Tensor:
-        """ln EI + sum_i ln P(g_i <= 0) at X (q, d), shape (q,); improvement in the units of the
-        model.
-        """
+        """ln EI + sum_i ln P(g_i <= 0) at X (q, d), shape (q,), in the units of the models."""
         means, variances = self.joint(X)
         total = log_feasibility(means[1:] - self.outputs.zeros, variances[1:]).sum(0)
         if (bar := self.best_feasible) is not None:
@@ -98,9 +96,7 @@ class CEI(Optimizer):
         return self.x[best(self.y, self.g)][None]
 
     def report(self) -> dict[str, float]:
-        """Log evidence of all models together, in their units, then length-scales, noise and
-        feasible share.
-        """
+        """Log evidence of all models, in their units; length-scales, noise and feasible share."""
         if not self.outputs.models:
             return {}
         evidence = sum(fitted.posterior.log_evidence for fitted in self.outputs.models)

@@ -149,9 +149,7 @@ class GOUCB(Optimizer):
         return np.clip((x[[best]] - self.low) / (self.high - self.low), 0.0, 1.0)
 
     def tell(self, query: Array, obs: Observation) -> None:
-        """Phase I: the regression oracle fits w^_0. Phase II: Sigma_t and w^_t move on, one
-        evaluation at a time.
-        """
+        """Phase I: the oracle fits w^_0. Phase II: Sigma_t and w^_t learn each evaluation."""
         round_told = len(self.y) > 0 and position(self.rng) != self.rest  # somebody has asked
         super().tell(query, obs)
         self.asked = np.append(self.asked, np.full(len(query), round_told))
@@ -165,18 +163,14 @@ class GOUCB(Optimizer):
         self.rest = position(self.rng)
 
     def recommend(self) -> Array:
-        """A uniform one of the queries of Phase II (output of Alg. 1); before there is one, the
-        best observed.
-        """
+        """A uniform query of Phase II (output of Alg. 1); before there is one, the best seen."""
         if not self.asked.any():
             return super().recommend()
         # the run's own generator stays where it is
         return deepcopy(self.rng).choice(self.x[self.asked], size=1)
 
     def report(self) -> dict[str, float]:
-        """beta of the next round, how far the oracle and the rounds have moved the parameters, and
-        d_w.
-        """
+        """beta of the next round, how far oracle and rounds have moved the parameters, d_w."""
         return {
             "beta": self.beta,
             "oracle_moved": float(np.abs(self.w0 - self.initial).max()),
@@ -191,9 +185,7 @@ class GOUCB(Optimizer):
         return self.network.size**3 * self.norm**4 * t / self.horizon
 
     def _learn(self, x: Array, y: Array) -> None:
-        """One round after another, eqs. (3) and (5): points x (q, d) and values y (q,) in the units
-        of the network.
-        """
+        """Rounds one by one, eqs. (3) and (5): x (q, d) and y (q,) in the network's units."""
         for point, value in zip(x[:, None], y, strict=True):
             f = self.network(point, self.w[None])[0]
             g = self.network.gradients(point, self.w[None])[1][0]
@@ -214,9 +206,7 @@ class GOUCB(Optimizer):
         return w if self.space == UNBOUNDED else np.minimum(np.maximum(w, 0.0), 1.0)
 
     def _consult(self, rows: NDArray[np.bool_]) -> Array:
-        """Regression oracle, eq. (2): full-batch descent on the mean squared error of some of the
-        evaluations (n,).
-        """
+        """Regression oracle, eq. (2): full-batch descent on the squared error of some rows (n,)."""
         x, y = self.x[rows], self.y[rows]
         # where rounds learn one by one, their units stay those of the fit that they began with
         begins = self.oracle.calls == EVERY_ROUND or not self.asked.any()
@@ -237,10 +227,7 @@ class GOUCB(Optimizer):
         return w
 
     def _starts(self) -> Array:
-        """Where the ascents begin, (starts, d) in the units of the network.
-
-        The paper does not say.
-        """
+        """Where the ascents begin, (starts, d) in the network's units; the paper does not say."""
         starts, start = self.ascent.starts, self.ascent.start
         shape = (starts, self.domain.d)
         if start == UNIT_CUBE:
@@ -292,9 +279,7 @@ class Network:
         return self.hidden * (self.d + 2) + 1
 
     def initial(self, rng: np.random.Generator) -> Array:
-        """Weights and biases uniform within 1/sqrt(number of inputs) of zero, layer by layer,
-        (d_w,).
-        """
+        """Uniform weights and biases within 1/sqrt(number of inputs), layer by layer, (d_w,)."""
         first, second = 1 / sqrt(self.d), 1 / sqrt(self.hidden)
         inner = self.hidden * (self.d + 1)
         return np.concatenate(

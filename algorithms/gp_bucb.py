@@ -59,9 +59,7 @@ class GPBUCB(Optimizer):
         return self.confidence.exact(self.posterior.information, drift=self.C)
 
     def ask(self, room: int, pending: Indices) -> Indices:
-        """Alg. 2: the mean stays, the variance shrinks; the arm that breaches the rule stays in the
-        batch.
-        """
+        """Alg. 2: the mean stays, the variance shrinks; the arm that breaches the rule is last."""
         draft, alpha, mean = self.posterior.draft(), self.alpha, self.posterior.mean
         batch: list[int] = []
         drift = 1.0

@@ -312,9 +312,7 @@ class LCBO(Optimizer):
         return information.extend(Z1[:1] if self.averaged else Z1)
 
     def _most_informative(self, information: GradientInformation, b: int) -> tuple[Array, float]:
-        """The b points (b, d) near the iterate that minimise eq. (12), all together or one after
-        another, and what eq. (12) is there.
-        """
+        """The b points (b, d) near the iterate that minimise eq. (12), and what it is there."""
         batches = [np.empty((0, self.domain.d))]
         for size in [b] if self.joint else [1] * b:
             batches.append(self._minimiser(information, size))
@@ -380,9 +378,7 @@ class LCBO(Optimizer):
         return Recent(self.x[rows], (values - centres) / spreads, -centres / spreads)
 
     def _first_models(self) -> tuple[Kernels, Array]:
-        """Kernels, but for their noise, and prior means (M,): the known ones, or those before any
-        fit.
-        """
+        """Kernels without noise, and prior means (M,): the known ones, or those before a fit."""
         surrogate, M, d = self.surrogate, 1 + self.g.shape[1], self.domain.d
         if not surrogate.known:
             lengthscales = np.full((M, d), surrogate.lengthscale[-1])
@@ -397,9 +393,7 @@ class LCBO(Optimizer):
         return Kernels(lengthscales, outputscales, np.empty(M)), np.array(means, dtype=np.float64)
 
     def _fit(self, data: Recent) -> bool:
-        """Fit the kernels in the first iteration after every `fit_every`, and say whether they may
-        have changed.
-        """
+        """Fit after every `fit_every` iterations, and say whether kernels may have changed."""
         if self.surrogate.known:
             return False
         noise = self.kernels.noise
@@ -454,9 +448,7 @@ def theory(k: int, repeats: int, exploration: int) -> tuple[int, int]:
 
 
 def smooth_maximum(values: Array, temperature: float) -> tuple[Array, Array]:
-    """t ln sum_i exp(v_i / t) over the rows of values (M, s), shape (s,), and its derivatives (M,
-    s).
-    """
+    """t ln sum_i exp(v_i / t) over rows of values (M, s), (s,), and its derivatives (M, s)."""
     largest = values.max(0)
     weights = np.exp((values - largest) / temperature)
     total = weights.sum(0)

@@ -179,9 +179,7 @@ class LineBO(Optimizer):
         self.best, self.origin, self.direction = np.empty(0), np.empty(0), np.empty(0)
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The best point itself, where the bound is largest on the line, or the end of a radius up
-        the slope of a draw.
-        """
+        """The best point itself, the largest bound on the line, or a radius up a draw's slope."""
         if self.posterior is None:
             return self.rng.random((1, self.domain.d))
         posterior = self.posterior
@@ -249,9 +247,7 @@ class LineBO(Optimizer):
         return bool(gap < self.lines.tolerance * bound(posterior, best, 0.0)[0])
 
     def _radius(self, slope: Array) -> Array:
-        """The grid (grid, d) from the origin up a slope (d,), pushed back into the box; a slope of
-        0 leads nowhere.
-        """
+        """The grid (grid, d) from the origin up a slope (d,), kept in the box; 0 leads nowhere."""
         length = float(np.linalg.norm(slope))
         return np.clip(
             self.origin + self.places * (self.ball.radius * slope / length if length else slope),
@@ -269,9 +265,7 @@ class LineBO(Optimizer):
         return f[1:] - f[0]
 
     def _ascent(self, posterior: Posterior) -> Array:
-        """The way from the origin to the best point of the ball (d,), or a random direction if that
-        is no way up.
-        """
+        """From the origin to the ball's best point (d,), or at random if that is no way up."""
         move = self.best - self.origin
         before, after = bound(posterior, np.stack([self.origin, self.best]), 0.0)
         # DEVIATES: the code takes the ratio of both means, which supposes that they are above 0.

@@ -98,9 +98,7 @@ class LogCEI(Optimizer):
         nearby: NearbySettings,
         likelihood: str,
     ) -> None:
-        """likelihood: "noisy", the variance of the noise is a parameter of each process; or
-        "noise-free", values repeat.
-        """
+        """likelihood: "noisy", noise is fitted in each process, or "noise-free", values repeat."""
         super().__init__(domain, rng)
         self.climb, self.nearby = climb, nearby
         self.regression = chosen(LIKELIHOODS, likelihood, "likelihood")

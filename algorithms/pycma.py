@@ -144,9 +144,7 @@ class PyCMA(Optimizer):
 
 
 class Normals:
-    """pycma's source of normal numbers: a generator of its own, set by a draw of ours before each
-    generation.
-    """
+    """pycma's normal numbers, by a generator that a draw of ours sets before a generation."""
 
     def __init__(self, rng: np.random.Generator) -> None:
         self.kind = type(rng.bit_generator)

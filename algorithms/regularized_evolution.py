@@ -54,9 +54,7 @@ class RegularizedEvolution(Optimizer):
         self.replacement = replacement
 
     def ask(self, room: int, pending: Indices) -> Indices:
-        """A uniform arm until the population is full, then a child of the tournament's best: lines
-        11 to 16.
-        """
+        """Uniform until the population is full, then a child of the best drawn: l. 11 to 16."""
         if len(self.y) + len(pending) < self.population or len(self.y) < self.tournament:
             return self.rng.integers(len(self.domain), size=1)
         alive = np.arange(max(len(self.y) - self.population, 0), len(self.y))

@@ -126,9 +126,7 @@ class SAASBO(Optimizer):
         self.chain: Chain | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
-        """Where the mean EI is largest, climbing from the best of Sobol points and one beside the
-        best observation.
-        """
+        """Where the mean EI is largest, from Sobol points and one beside the best observation."""
         d = self.domain.d
         if self.draws is None:
             return self.rng.random((1, d))
@@ -159,9 +157,7 @@ class SAASBO(Optimizer):
         )
 
     def report(self) -> dict[str, float]:
-        """How the last run of the sampler went; divergences and mean acceptance are those of its
-        samples.
-        """
+        """How the last run went; divergences and mean acceptance are those of its samples."""
         if self.chain is None:
             return {}
         return {
@@ -203,9 +199,7 @@ class Mixture:
         return cls(correlation, root, variance, draws.mean, A, L, a)
 
     def __call__(self, X: Tensor) -> tuple[Tensor, Tensor]:
-        """Mean and variance of f at X (q, d) under every draw, each (s, q),
-        differentiable over X.
-        """
+        """Mean and variance (s, q) of f at X (q, d) under every draw, differentiable over X."""
         # (s, n, q)
         k = self.variance[:, None] * self.correlation(self.A, X * self.root) + self.mean
         V = torch.linalg.solve_triangular(self.L, k, upper=False)

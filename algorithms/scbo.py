@@ -95,9 +95,7 @@ class SCBO(Optimizer):
         self.earlier = self.outputs  # the models when somebody last asked
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The best candidates of independent joint draws, no candidate twice, or what a restart's
-        design still lacks.
-        """
+        """The best distinct candidates of joint draws, or what a restart's design still lacks."""
         if len(self.search.design):
             return self.search.design[: min(room, self.batch)].copy()
         if not self.outputs.models:
@@ -126,9 +124,7 @@ class SCBO(Optimizer):
         self.search = self.search.resting(self.rng)
 
     def draws(self, X: Tensor, *, count: int) -> list[Array]:
-        """Joint draws (count, q) of y and every g at X (q, d), in the units in which they were
-        warped.
-        """
+        """Joint draws (count, q) of y and every g at X (q, d), in their warped units."""
         draws = []
         for units, posterior in (
             (fitted.units, fitted.posterior) for fitted in self.outputs.models
@@ -142,9 +138,7 @@ class SCBO(Optimizer):
         return self.x[best(self.y, self.warp_g(self.g))][None]
 
     def report(self) -> dict[str, float]:
-        """Side length and restarts so far, then length-scales and noise in the units in which
-        values were warped, and feasible share.
-        """
+        """Side length, restarts; length-scales and noise in warped units, and feasible share."""
         return {**self.search.region.report(), **self.outputs.report(self.g)}
 
     def _own(self) -> tuple[Array, Array, Array]:
@@ -168,9 +162,7 @@ class SCBO(Optimizer):
         return self.rng.random((self.restart, self.domain.d))
 
     def _succeeded(self, turn: Turn) -> bool:
-        """Whether the best answer is feasible and better than what the region had observed when it
-        was asked, or else violates less.
-        """
+        """Whether the best answer is feasible and better than before, or else violates less."""
         seen = slice(self.search.since, turn.known)
         seen_y, new_y = self.y[seen], self.y[turn.answers]
         seen_g, new_g = self.warp_g(self.g[seen]), self.warp_g(self.g[turn.answers])
@@ -195,16 +187,12 @@ def as_is(values: Array) -> Array:
 
 
 def copula(y: Array) -> Array:
-    """The normal quantiles of the ranks of y (n,): its empirical distribution function, less half a
-    step, made normal.
-    """
+    """The normal quantiles of the ranks of y (n,), less half a step."""
     return norm.ppf((rankdata(y) - 0.5) / len(y))
 
 
 def bilog(g: Array) -> Array:
-    """sign(g) ln(1 + |g|): it keeps 0 and the sign, and tells small values better apart than large
-    ones.
-    """
+    """sign(g) ln(1 + |g|): it keeps signs, and tells small values apart better than large ones."""
     return np.sign(g) * np.log1p(np.abs(g))
 
 

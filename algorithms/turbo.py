@@ -80,9 +80,7 @@ class TuRBO(Optimizer):
         self.fitted: Fitted | None = None
 
     def ask(self, room: int, pending: Array) -> Array:
-        """The best candidates of independent posterior draws, or what a restart's design still
-        lacks.
-        """
+        """The best candidates of posterior draws, or what a restart's design still lacks."""
         if len(self.search.design):
             return self.search.design[: min(room, self.batch)].copy()
         if self.fitted is None:

@@ -1,5 +1,5 @@
 """Our steps beside those of other libraries: `make bench`, or `python -m benchmarks.bench [--only
-arms,boxes] [--quick] [--into FOLDER]`.
+arms,boxes] [--quick]`.
 
 Each work is timed by a process of its own on one thread, both sides in turns. All works are
 written to benchmarks/report/bench.md, which is committed; some families alone, or the smallest
@@ -95,7 +95,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__)
     parser.add_argument("--only", default="", help="families, with commas between them")
     parser.add_argument("--quick", action="store_true", help="the smallest size, fewest turns")
-    parser.add_argument("--into", type=Path, help="the folder of the report")
     options = parser.parse_args(arguments)
     chosen = options.only.replace(",", " ").split() or list(FAMILIES)
     if unknown := [name for name in chosen if name not in FAMILIES]:
@@ -108,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             with ProcessPoolExecutor(1, get_context("spawn")) as alone:
                 rows = alone.submit(timed, family, number, quick=options.quick).result()
             parts.append(section(work, rows))
-    into = options.into or (PARTS if options.only or options.quick else REPORT)
+    into = PARTS if options.only or options.quick else REPORT
     into.mkdir(parents=True, exist_ok=True)
     (into / "bench.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
     print(f"wrote {into / 'bench.md'} after {time.monotonic() - began:.0f} s")

@@ -3,13 +3,11 @@
 RUNS are made at scale smoke, with seed 0 and on shipped or made-up data, each in an empty folder.
 They are made once for each entry of AMBIENT, with what a user may have set: other kernels of
 OpenBLAS, PyTorch, MKL, NumPy and XLA. The hash of a trace must be that of benchmarks/bits.csv each
-time. Printed is a line for each family; the exit status is 1 if a hash differs, 2 if none does and
-a run could not be made. All takes some three CPU minutes.
+time. The exit status is 1 if a hash differs, 2 if none does and a run could not be made. All takes
+some three CPU minutes.
 
 `--add` adds this processor to the lines that agree, and a line for each run that has none. After a
-change of what a run computes, remove its lines first. `--only arms,boxes` makes some families.
-`--under 'qemu-x86_64 -cpu EPYC-Rome'` has another program run them, such as an emulator of another
-processor, without AMBIENT.
+change of what a run computes, remove its lines first.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from __future__ import annotations
 import argparse
 import csv
 import os
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -31,24 +28,21 @@ from workflow.trace import one_path, record
 
 TABLE = Path(__file__).with_name("bits.csv")
 SCALE, SEED = "smoke", 0
-RUNS = {  # by family: paper, problem, curves
-    "arms": [
-        ("bkb", "abalone", ("BKB", "GP-UCB")),
-        ("bbkb", "abalone", ("Global-BBKB", "GlobalLocal-BBKB", "GP-BUCB")),
-        ("bbkb", "cadata", ("Async-TS",)),
-    ],
-    "boxes": [
-        ("lcbo", "syn-25", ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO")),
-        ("dumbo", "six-hump-camel", ("TuRBO", "LineBO")),
-        ("go_ucb", "f1", ("GP-EI",)),
-    ],
-    "additive": [("dumbo", "six-hump-camel", ("DuMBO", "ADD-GPUCB", "DEC-HBO"))],
-    "saasbo": [("dumbo", "six-hump-camel", ("SAASBO",))],
-    "go_ucb": [("go_ucb", "f1", ("GO-UCB",))],
-    "tuning": [("go_ucb", "breast-cancer-forest", ("random-search",))],
-    "mujoco": [("lcbo", "halfcheetah", ("random-search",))],
-    "cosmology": [("dumbo", "cosmo", ("random-search",))],
-}
+RUNS = (  # paper, problem, curves
+    ("bkb", "abalone", ("BKB", "GP-UCB")),
+    ("bbkb", "abalone", ("Global-BBKB", "GlobalLocal-BBKB", "GP-BUCB")),
+    ("bbkb", "cadata", ("Async-TS",)),
+    ("lcbo", "syn-25", ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO")),
+    ("lcbo", "halfcheetah", ("random-search",)),
+    (
+        "dumbo",
+        "six-hump-camel",
+        ("TuRBO", "LineBO", "DuMBO", "ADD-GPUCB", "DEC-HBO", "SAASBO"),
+    ),
+    ("dumbo", "cosmo", ("random-search",)),
+    ("go_ucb", "f1", ("GP-EI", "GO-UCB")),
+    ("go_ucb", "breast-cancer-forest", ("random-search",)),
+)
 AMBIENT: Mapping[str, Mapping[str, str]] = {
     "nothing set": {},
     "newest kernels set": {
@@ -76,7 +70,6 @@ class Line:
     which that came out.
     """
 
-    family: str
     run: str
     digest: str
     versions: str
@@ -103,9 +96,9 @@ def write(lines: Iterable[Line], path: Path = TABLE) -> None:
             writer.writerow([*list(vars(one).values())[:-1], "; ".join(one.processors)])
 
 
-def made(families: Sequence[str], set_: Mapping[str, str], under: Sequence[str]) -> list[Line]:
-    """The runs of some families, where a user has set variables; one that could not be made has no
-    hash, and its last words for versions.
+def made(set_: Mapping[str, str]) -> list[Line]:
+    """All runs, where a user has set variables; one that could not be made has no hash, and its
+    last words for versions.
     """
     kept = {
         name: value
@@ -118,25 +111,23 @@ def made(families: Sequence[str], set_: Mapping[str, str], under: Sequence[str])
         Path(folder, "data").mkdir()
         for name in ("manifest.yaml", "shipped"):
             Path(folder, "data", name).symlink_to(ROOT / "data" / name)
-        for family in families:
-            for paper, problem, curves in RUNS[family]:
-                plan = load(paper, SCALE, seeds=str(SEED))
-                for curve in curves:
-                    command = [*under, sys.executable, "-m", "workflow.run"]
-                    command += [paper, problem, curve, str(SEED), "--scale", SCALE]
-                    done = subprocess.run(
-                        command,
-                        cwd=folder,
-                        env=here,
-                        capture_output=True,
-                        text=True,
-                        encoding="utf-8",
-                        check=False,
-                    )
-                    said = (done.stderr.strip().splitlines() or ["no word"])[-1]
-                    path = Path(folder, plan.cell(problem, curve).record(SEED))
-                    line = Line(family, f"{paper}/{problem}/{curve}", "", said, "")
-                    found.append(_filled(line, path) if path.exists() else line)
+        for paper, problem, curves in RUNS:
+            plan = load(paper, SCALE, seeds=str(SEED))
+            for curve in curves:
+                words = f"-m workflow.run {paper} {problem} {curve} {SEED} --scale {SCALE}"
+                done = subprocess.run(
+                    [sys.executable, *words.split()],
+                    cwd=folder,
+                    env=here,
+                    capture_output=True,
+                    text=True,
+                    encoding="utf-8",
+                    check=False,
+                )
+                said = (done.stderr.strip().splitlines() or ["no word"])[-1]
+                path = Path(folder, plan.cell(problem, curve).record(SEED))
+                line = Line(f"{paper}/{problem}/{curve}", "", said, "")
+                found.append(_filled(line, path) if path.exists() else line)
     return found
 
 
@@ -159,30 +150,19 @@ def difference(expected: Line, found: Line) -> str:
     return f"{said}; code and versions are the same: the processor's kernels differ"
 
 
-def compared(known: Mapping[str, Line], found: Sequence[Line], name: str) -> tuple[int, list[str]]:
-    """The exit status and a line for each family."""
-    status, lines = 0, []
-    for family in dict.fromkeys(one.family for one in found):
-        own = [one for one in found if one.family == family]
-        missing = [f"{one.run}: not made: {one.versions}" for one in own if not one.trace_sha256]
-        wrong = [
-            difference(known[one.run], one)
-            for one in own
-            if one.trace_sha256
-            and one.run in known
-            and one.trace_sha256 != known[one.run].trace_sha256
-        ]
-        status = 1 if wrong else status or (2 if missing else 0)
-        said = "differs" if wrong else "lacking" if missing else "same"
-        rest = "; ".join([*wrong, *missing]) or f"{len(own)} runs"
-        lines.append(f"{said:8} {family}, {name}: {rest}")
-    return status, lines
+def compared(known: Mapping[str, Line], found: Sequence[Line]) -> tuple[int, list[str]]:
+    """The exit status, and a sentence for each run that differs or could not be made."""
+    missing = [f"{one.run}: not made: {one.versions}" for one in found if not one.trace_sha256]
+    wrong = [
+        difference(known[one.run], one)
+        for one in found
+        if one.trace_sha256 and one.trace_sha256 != known.get(one.run, one).trace_sha256
+    ]
+    return 1 if wrong else 2 if missing else 0, [*wrong, *missing]
 
 
-def processor(under: Sequence[str] = ()) -> str:
-    """Maker and model of this processor, or the words that another program was started by."""
-    if under:
-        return f"emulated by {' '.join([Path(under[0]).name, *under[1:]])}"
+def processor() -> str:
+    """Maker and model of this processor."""
     path = Path("/proc/cpuinfo")
     text = path.read_text(encoding="utf-8") if path.exists() else ""
     first = dict(
@@ -200,29 +180,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Make, compare, print, add."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bits", description=__doc__)
     parser.add_argument("--add", action="store_true", help="add this processor to the table")
-    parser.add_argument("--only", default=",".join(RUNS), help="families, with commas")
-    parser.add_argument("--under", default="", help="a program that runs the command")
     options = parser.parse_args(arguments)
-    families, under = options.only.split(","), shlex.split(options.under)
-    if unknown := [name for name in families if name not in RUNS]:
-        parser.error(f"--only: expected some of {', '.join(RUNS)}, got {', '.join(unknown)}")
-    known, worst = table(), 0
-    print(f"{processor(under)}: seed {SEED} at scale {SCALE}", flush=True)
-    for name, set_ in ({"": {}} if under else AMBIENT).items():
-        found = made(families, set_, under)
+    known, statuses = table(), []
+    print(f"{processor()}: seed {SEED} at scale {SCALE}", flush=True)
+    for name, set_ in AMBIENT.items():
+        found = made(set_)
         for one in found:  # the first pass stands for runs that the table has not
             if one.trace_sha256:
                 known.setdefault(one.run, one)
-        status, lines = compared(known, found, name or "emulated")
-        print("\n".join(lines), flush=True)
-        worst = 1 if 1 in (status, worst) else status or worst
-    if options.add and worst != 1:
+        status, sentences = compared(known, found)
+        print(f"{name}: {'; '.join(sentences) or f'{len(found)} runs are the same'}", flush=True)
+        statuses.append(status)
+    if options.add and 1 not in statuses:
         for one in found:
             if one.trace_sha256:
-                places = dict.fromkeys((*known[one.run].processors, processor(under)))
+                places = dict.fromkeys((*known[one.run].processors, processor()))
                 known[one.run] = replace(one, processors=tuple(places))
         write(known.values())
-    return worst
+    return 1 if 1 in statuses else max(statuses)
 
 
 if __name__ == "__main__":

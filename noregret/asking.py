@@ -150,18 +150,16 @@ def optimizer(
         raise ValueError(f"method: expected a name that noregret.methods() lists, got {method!r}")
     line = named(method, preset)
     method = line.name
-    if presets.kind_of(space) not in line.domain:
+    fitting = [one for one in METHODS if space.kind in one.domain]
+    if space.kind not in line.domain:
         wanted = "arms" if line.domain == ARMS else "bounds"
-        others = [one.name for one in METHODS if presets.kind_of(space) in one.domain]
         raise ValueError(
             f"{method}: works on {line.domain}, expected `{wanted}`; methods for what was given:"
-            f" {', '.join(others)}"
+            f" {', '.join(one.name for one in fitting)}"
         )
     check_whole("constraints", constraints, 0, MOST_CONSTRAINTS)
     if constraints and not line.constrained:
-        others = [
-            one.name for one in METHODS if one.constrained and presets.kind_of(space) in one.domain
-        ]
+        others = [one.name for one in fitting if one.constrained]
         raise ValueError(
             f"{method}: takes no constraints, got constraints={constraints}; methods that do:"
             f" {', '.join(others)}"
@@ -187,14 +185,13 @@ def optimizer(
         raise ValueError(f"noise: expected a standard deviation, 0 or more, got {noise!r}")
     if not isinstance(minimize, bool):
         raise ValueError(f"minimize: expected True or False, got {minimize!r}")
-    presets.check_preset(line, preset)
-    presets.check_like(line, like or line.like)
-    presets.check_libraries(line)
+    like = like or line.like
+    presets.check(line, preset, like)
     values, learnt = presets.resolved(
         line,
         space,
         preset=preset,
-        like=like or line.like,
+        like=like,
         evaluations=None if evaluations is None else max(int(evaluations), FEWEST),
         noise=None if noise is None else float(noise),
         overrides=overrides,
@@ -202,7 +199,7 @@ def optimizer(
     settings = Settings(
         method=method,
         preset=preset,
-        like=like or line.like,
+        like=like,
         parameters=values,
         seed=int(seed),
         minimize=minimize,
@@ -442,7 +439,7 @@ class Optimizer:
         space = self._space
         arms = {"arms": space.points} if isinstance(space, Table) else {}
         bounds = None if isinstance(space, Table) else asdict(space)
-        said = {"settings": self._settings.saved(), "state": state, "bounds": bounds}
+        said = {"settings": asdict(self._settings), "state": state, "bounds": bounds}
         try:
             text = json.dumps(said)
         except TypeError:

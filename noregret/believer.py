@@ -26,16 +26,15 @@ def believed(method: Optimizer, pending: NDArray) -> Observation:
     """y (k,) and g (k, m) at pending queries: the means of the method's model of them; where it
     shows none, what the nearest query has shown (over arms: the median of all).
     """
-    nearest = _nearest(method, pending)
-    y = method.y[nearest] if nearest is not None else np.full(len(pending), np.median(method.y))
-    g = (
-        method.g[nearest]
-        if nearest is not None
-        else np.median(method.g, axis=0) + np.zeros((len(pending), method.g.shape[1]))
-    )
     shown = means(method, pending)
     if shown is not None:
         y, g = shown[:, 0], shown[:, 1:]
+    elif isinstance(method.domain, Arms):
+        y = np.full(len(pending), np.median(method.y))
+        g = np.tile(np.median(method.g, axis=0), (len(pending), 1))
+    else:
+        nearest = ((pending[:, None] - method.x[None]) ** 2).sum(2).argmin(1)
+        y, g = method.y[nearest], method.g[nearest]
     return Observation(y, g, np.empty((len(pending), 0)))
 
 
@@ -83,12 +82,3 @@ def _shown(method: Optimizer, u: NDArray, what: str) -> list[Array] | None:
             one.units.centre + one.units.spread * one.posterior.mean(X).numpy() for one in models
         ]
     return [one.units.spread**2 * one.posterior.variance(X).numpy() for one in models]
-
-
-def _nearest(method: Optimizer, pending: NDArray) -> NDArray | None:
-    """The rows (k,) of the told queries that are nearest in the cube; None over arms."""
-    if isinstance(method.domain, Arms):
-        return None
-    squares = ((pending[:, None] - method.x[None]) ** 2).sum(2)
-    found: NDArray = squares.argmin(1)
-    return found

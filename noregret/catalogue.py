@@ -6,12 +6,12 @@ No number of a paper's method stands here: presets are readings of papers/*.yaml
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
+from workflow.plan.citations import BIBLIOGRAPHY, Cited, bibliography
 from workflow.plan.nearest import or_nearest
 from workflow.plan.resolve import ROOT
 
@@ -92,10 +92,7 @@ class Method:
     @property
     def citation(self) -> str:
         """Authors, title, where and when."""
-        entry = _bibliography()[self.cite]
-        venue = entry.get("booktitle") or entry.get("journal") or entry.get("howpublished", "")
-        parts = (entry["author"].replace(" and ", "; "), entry["title"], venue, entry["year"])
-        return re.sub(r"[{}]", "", ". ".join(part for part in parts if part))
+        return str(_bibliography()[self.cite])
 
 
 class Methods(Sequence[Method]):
@@ -151,17 +148,8 @@ def named(name: str, preset: str = PAPER) -> Method:
 
 
 @cache
-def _bibliography() -> dict[str, dict[str, str]]:
-    """The fields of each entry of papers/references.bib by its key."""
-    text = (ROOT / "papers" / "references.bib").read_text(encoding="utf-8")
-    entries = re.findall(r"@\w+\{([^,]+),(.*?)\n\}", text, re.DOTALL)
-    return {
-        key: {
-            name.lower(): " ".join(value.split())
-            for name, value in re.findall(r"(\w+)\s*=\s*\{(.*?)\}\s*(?:,\s*\n|\Z)", body, re.DOTALL)
-        }
-        for key, body in entries
-    }
+def _bibliography() -> dict[str, Cited]:
+    return bibliography((ROOT / BIBLIOGRAPHY).read_text(encoding="utf-8"))
 
 
 _TUNED = (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from functools import cache
 from importlib.util import find_spec
 from typing import Any
@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from noregret.catalogue import (
-    BOX,
     EVIDENCE,
     FITTED,
     GRAM,
@@ -126,10 +125,6 @@ class Settings:
         checked(named(saved["method"], saved["preset"]), saved["parameters"])
         return cls(**{**saved, "learnt": tuple(saved.get("learnt", ()))})
 
-    def saved(self) -> dict[str, Any]:
-        """The inverse of `of`."""
-        return asdict(self)
-
 
 def resolved(
     method: Method,
@@ -146,11 +141,11 @@ def resolved(
     """
     line = document(method.paper)
     problem = line.entry["problems"][like]
-    known = parameters.names(accepted(method))[1]
+    known = accepted(method)
     if method.target:
         values = parameters.flat(method.values, known)
     else:
-        found, _ = expand.algorithm_values(
+        found = expand.algorithm_values(
             line,
             like,
             method.algorithm,
@@ -188,29 +183,21 @@ def target(method: Method) -> str:
     return method.target or str(document(method.paper).entry["algorithms"][method.algorithm]["is"])
 
 
-def check_preset(method: Method, preset: str) -> None:
-    """Refuse a preset that the method does not have. Raises ValueError."""
-    if preset not in method.presets:
-        raise ValueError(
-            f"{method.name}: unknown preset {preset!r}{or_nearest(preset, method.presets)}"
-        )
-
-
-def check_libraries(method: Method) -> None:
-    """Refuse a method whose libraries are not installed. Raises ValueError."""
+def check(method: Method, preset: str, like: str) -> None:
+    """Refuse a preset that the method does not have, a problem that its paper does not run it on,
+    and a method whose libraries are not installed. Raises ValueError.
+    """
+    problems = list(document(method.paper).entry["problems"])
+    for said, one, known in (
+        (f"preset {preset!r}", preset, method.presets),
+        (f"problem like={like!r}", like, problems),
+    ):
+        if one not in known:
+            raise ValueError(f"{method.name}: unknown {said}{or_nearest(one, known)}")
     if missing := [library for library in method.needs if find_spec(library) is None]:
         raise ValueError(
             f"{method.name}: expected {' and '.join(method.needs)}, got no {missing[0]}: install"
             f" the extra {method.extra or method.name!r} of pyproject.toml"
-        )
-
-
-def check_like(method: Method, like: str) -> None:
-    """Refuse a problem that the method's paper does not run it on. Raises ValueError."""
-    problems = list(document(method.paper).entry["problems"])
-    if like not in problems:
-        raise ValueError(
-            f"{method.name}: unknown problem like={like!r}{or_nearest(like, problems)}"
         )
 
 
@@ -269,8 +256,8 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Parameters that somebody has chosen, by flat names. Raises ValueError where the method has no
     such parameter, or the value is none of it.
     """
-    signature = accepted(method)
-    known, kinds = parameters.names(signature)[1], parameters.types(signature)
+    kinds = {name: parameter.annotation for name, parameter in accepted(method).items()}
+    known = set(kinds)
     found = parameters.flat(overrides, known)
     for name, value in found.items():
         if isinstance(value, np.generic):  # as Python's, which a saved file can hold
@@ -338,8 +325,3 @@ def _given(
 def default_initial(space: Space) -> int:
     """Points of the design that come first where nobody says how many: 2 d, 20 at most."""
     return min(2 * space.d, 20, len(space.points) if isinstance(space, Table) else 20)
-
-
-def kind_of(space: Space) -> str:
-    """The domain of the catalogue that a space is."""
-    return "arms" if isinstance(space, Table) else BOX

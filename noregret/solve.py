@@ -110,6 +110,7 @@ def minimize(
     history: Any = None,
     resume: Result | Optimizer | str | Path | None = None,
     progress: bool = False,
+    _is_least: bool = True,
     **options: Any,
 ) -> Result:
     """The smallest value of f within `bounds`, or over the rows of `arms`.
@@ -135,44 +136,6 @@ def minimize(
 
     Raises ValueError for mistakes in the arguments, EvaluationFailed, and on Ctrl-C Interrupted.
     """
-    return _solve(
-        f,
-        bounds,
-        is_least=True,
-        evaluations=evaluations,
-        callback=callback,
-        failures=failures,
-        n_jobs=n_jobs,
-        executor=executor,
-        x0=x0,
-        history=history,
-        resume=resume,
-        progress=progress,
-        **options,
-    )
-
-
-def maximize(f: Callable[[Any], Any], bounds: Any = None, **options: Any) -> Result:
-    """The largest value of f; all else is as `minimize` has it."""
-    return _solve(f, bounds, is_least=False, **options)
-
-
-def _solve(
-    f: Callable[[Any], Any],
-    bounds: Any,
-    *,
-    is_least: bool,
-    evaluations: int = 50,
-    callback: Callable[[Point], object] | None = None,
-    failures: str = "stop",
-    n_jobs: int = 1,
-    executor: Any = None,
-    x0: Any = None,
-    history: Any = None,
-    resume: Result | Optimizer | str | Path | None = None,
-    progress: bool = False,
-    **options: Any,
-) -> Result:
     if not callable(f):
         raise ValueError(f"f: expected a function of a point, got {f!r:.80}")
     if "minimize" in options:
@@ -191,7 +154,7 @@ def _solve(
         )
     check_whole("evaluations", evaluations, 1, MANY)
     check_whole("n_jobs", n_jobs, 1, MANY)
-    search = _search(bounds, resume, is_least, {**options, "evaluations": evaluations})
+    search = _search(bounds, resume, _is_least, {**options, "evaluations": evaluations})
     if history is not None:
         if not isinstance(history, tuple) or len(history) not in (2, 3):
             raise ValueError(f"history: expected (X, y) or (X, y, g), got {history!r:.80}")
@@ -214,6 +177,11 @@ def _solve(
     if found is None:
         raise EvaluationFailed(f"f: all of {evaluations} evaluations failed", None)
     return found
+
+
+def maximize(f: Callable[[Any], Any], bounds: Any = None, **options: Any) -> Result:
+    """The largest value of f; all else is as `minimize` has it."""
+    return minimize(f, bounds, _is_least=False, **options)
 
 
 def _search(

@@ -26,6 +26,7 @@ class Bounds:
 
     variables: tuple[Variable, ...]
     names: tuple[str, ...] = ()
+    kind = "box"  # the domain in the catalogue
 
     @classmethod
     def of(cls, bounds: Any) -> Bounds:
@@ -201,6 +202,7 @@ class Table:
     """Arms: the rows of `points` (A, d), in one's own units; a query is the number of a row."""
 
     points: Array
+    kind = "arms"
 
     @classmethod
     def of(cls, arms: Any) -> Table:

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from algorithms.api import Arms, Array
 from noregret.space import Bounds, Space, Table
@@ -48,7 +47,7 @@ def problem(name: str, *, seed: int = 0) -> Testbed:
         raise ValueError(f"unknown reading {reading!r} of {paper}{or_nearest(reading, readings)}")
     from workflow.run import instance
 
-    entry, _ = expand.problem_values(document, key, reading)
+    entry = expand.problem_values(document, key, reading)
     # what the runner makes an instance from; there is no run
     part = Study(paper, "paper", name, (seed,), key, "", entry, {})
     try:
@@ -116,7 +115,16 @@ class Testbed:
         """What one point (d,), or the number of a row, shows: y, or (y, g) where there are
         constraints. With `exact` without noise, where that is known.
         """
-        y, g = self._shown(x, exact=exact)
+        rows, single = self._space.read(x)
+        query = self._space.inside(rows)
+        if not single:
+            raise ValueError(f"x: expected one point, got {len(query)}: evaluate them in turn")
+        query.setflags(write=False)  # an evaluation cannot change it
+        noise = seeds.noise(self._seed, self._key, self._count)
+        self._count += not exact
+        shown = self._inner.evaluate(query, noise)
+        part = shown.true if exact else shown.seen
+        y, g = float(self._sign * part.y[0]), np.array(part.g[0])
         return (y, g) if len(g) else y
 
     @cached_property
@@ -125,20 +133,3 @@ class Testbed:
         query = self._space.design(seeds.rng(0, "library", "constraints"), 1)
         shown = self._inner.evaluate(query, seeds.rng(0, "library", "noise"))
         return shown.seen.g.shape[1]
-
-    def _shown(self, x: Any, *, exact: bool) -> tuple[float, Array]:
-        rows, single = self._space.read(x)
-        query = self._space.inside(rows)
-        if not single:
-            raise ValueError(f"x: expected one point, got {len(query)}: evaluate them in turn")
-        noise = seeds.noise(self._seed, self._key, self._count)
-        self._count += not exact
-        shown = self._inner.evaluate(_frozen(query), noise)
-        part = shown.true if exact else shown.seen
-        return float(self._sign * part.y[0]), np.array(part.g[0])
-
-
-def _frozen(query: NDArray) -> NDArray:
-    """Which an evaluation cannot change."""
-    query.setflags(write=False)
-    return query

@@ -1,7 +1,7 @@
 """What `make figures` prints while it runs: a plugin of Snakemake, `--logger noregret`.
 
-On a terminal there is one line, written anew with each event; elsewhere plain lines, MOST of them
-at most. Everything that Snakemake says is in its own log below .snakemake/log.
+On a terminal there is one line, written anew with each event; elsewhere a plain line at each STEP.
+Everything that Snakemake says is in its own log below .snakemake/log.
 
 Snakemake imports this package whenever it is installed, in any folder. So it imports nothing of
 this repository, whose modules the Snakefile takes from its own folder.
@@ -20,7 +20,6 @@ from typing import Any
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-MOST = 45  # plain lines; the Snakefile adds some at the end
 STEP = 0.05  # share of the jobs between two plain lines of progress
 WIDTH = 110  # letters of a line on a terminal
 TARGETS = ("all", "readings", "report", "total")  # rules that make nothing, and the sum of counts
@@ -51,7 +50,7 @@ class LogHandler(LogHandlerBase):
     def __post_init__(self) -> None:
         """Snakemake's own initialisation ends here."""
         self.stream = sys.stdout if self.common_settings.stdout else sys.stderr
-        self.planned = self.finished = self.written = 0
+        self.planned = self.finished = 0
         self.running: dict[int, str] = {}  # what jobs make, with their logs
         self._began, self._next, self._shown = time.monotonic(), 0.0, ""
 
@@ -88,18 +87,16 @@ class LogHandler(LogHandlerBase):
         if self.planned:
             self._show("")
             took = duration(time.monotonic() - self._began)
-            self.say(f"{self.finished} of {self.planned} jobs done after {took}", last=True)
+            self.say(f"{self.finished} of {self.planned} jobs done after {took}")
             self.planned = 0  # Snakemake may close a handler twice
         super().close()
 
-    def say(self, sentence: str, *, last: bool = False) -> None:
-        """A line that stays; elsewhere than on a terminal there are MOST of them."""
-        if self.stream.isatty() or self.written < MOST or last:
-            self.written += 1
-            shown = self._shown
-            self._show("")
-            self._write(f"{sentence}\n")
-            self._show(shown)
+    def say(self, sentence: str) -> None:
+        """A line that stays."""
+        shown = self._shown
+        self._show("")
+        self._write(f"{sentence}\n")
+        self._show(shown)
 
     def progress(self) -> None:
         """How far the work is: the line of the terminal, or a plain one every STEP."""

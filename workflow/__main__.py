@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-PACKAGES = ("plan", "run", "site")  # rooms that are programs, too
+PACKAGES = ("run", "site")  # rooms that are programs, too
 PROGRAMS = sorted(
     [*PACKAGES, *(path.stem for path in Path(__file__).parent.glob("commands/[a-z]*.py"))]
 )

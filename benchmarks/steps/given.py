@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from torch import Tensor
 from algorithms.api import Array
 from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import Model, gamma_priors
+from algorithms.parts.search.adam import AdamClimbSettings
+from algorithms.parts.search.maximise import ClimbSettings
+from benchmarks.race import Turn
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -76,6 +80,30 @@ def botorch_prior(X: Tensor, y: Tensor) -> SingleTaskGP:
         covar_module=get_matern_kernel_with_gamma_prior(X.shape[1]),
         likelihood=get_gaussian_likelihood_with_gamma_prior(),
         outcome_transform=None,
+    )
+
+
+def seeded(step: Callable[[], object]) -> Turn:
+    """A step of BoTorch's, whose draws are the same in each turn."""
+
+    def turn() -> Callable[[], object]:
+        torch.manual_seed(300)
+        return step
+
+    return turn
+
+
+def climbed(acquisition: Any, d: int, climb: ClimbSettings | AdamClimbSettings) -> object:
+    """Where BoTorch's climbs end on the cube, as many and as long as ours."""
+    from botorch.optim import optimize_acqf
+
+    return optimize_acqf(
+        acquisition,
+        torch.stack([torch.zeros(d), torch.ones(d)]).double(),
+        q=1,
+        num_restarts=climb.starts,
+        raw_samples=climb.raw,
+        options={"maxiter": climb.steps},
     )
 
 

@@ -13,7 +13,7 @@ from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.search.maximise import ClimbSettings
 from benchmarks.race import Size, Turn, Work, along
-from benchmarks.steps.given import botorch_prior, data
+from benchmarks.steps.given import botorch_prior, climbed, data, seeded
 
 BOTORCH = {
     "surrogate": "gamma-priors",
@@ -54,31 +54,17 @@ def ours(settings: dict[str, Any]) -> Callable[[Size], Turn]:
 def botorch(size: Size) -> Turn:
     from botorch.acquisition import LogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
-    from botorch.optim import optimize_acqf
     from gpytorch.mlls import ExactMarginalLogLikelihood
 
     x, y = data(size["n"], size["d"])
     X, u = torch.from_numpy(x), torch.from_numpy(y)
-    bounds = torch.stack([torch.zeros(size["d"]), torch.ones(size["d"])]).double()
-    climb = BOTORCH["climb"]
 
     def step() -> object:
         model = botorch_prior(X, u)
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
-        return optimize_acqf(
-            LogExpectedImprovement(model, u.max()),
-            bounds,
-            q=1,
-            num_restarts=climb.starts,
-            raw_samples=climb.raw,
-            options={"maxiter": climb.steps},
-        )
+        return climbed(LogExpectedImprovement(model, u.max()), size["d"], BOTORCH["climb"])
 
-    def turn() -> Callable[[], object]:
-        torch.manual_seed(300)
-        return step
-
-    return turn
+    return seeded(step)
 
 
 def scikit_optimize(size: Size) -> Turn:

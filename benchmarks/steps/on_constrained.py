@@ -15,10 +15,11 @@ from algorithms.api import Optimizer
 from algorithms.cei import CEI
 from algorithms.scbo import SCBO
 from benchmarks.race import Size, Turn, Work, along
+from benchmarks.steps.given import climbed, seeded
 from problems.api import Problem
 from problems.gp_samples import within_model
 from workflow.plan.expand import load
-from workflow.plan.parameters import flat, nested, parameters_of
+from workflow.plan.parameters import flat, nested, signature
 from workflow.trace.cells import own_parameters
 from workflow.trace.seeds import rng
 
@@ -41,7 +42,7 @@ def functions(d: int) -> Problem:
 def built(problem: Problem, curve: str, changes: Mapping[str, Any] | None = None) -> Optimizer:
     """A method as published on the synthetic task, kernels known."""
     entry = load("lcbo", "paper").cell("syn-25", curve).algorithm_entry
-    known = parameters_of(entry["is"], "algorithms")[1]
+    known = signature(entry["is"], "algorithms")
     parameters = {**flat(own_parameters(entry), known), **(changes or {})}
     parameters["surrogate.kernels"] = problem.reveals["kernels"]
     return algorithms.build(entry["is"], problem.domain, rng(SEED, "optimizer"), nested(parameters))
@@ -73,7 +74,6 @@ def ask_of_cei(size: Size) -> Turn:
 
 def botorch_cei(size: Size) -> Turn:
     from botorch.acquisition.analytic import LogConstrainedExpectedImprovement
-    from botorch.optim import optimize_acqf
 
     problem = functions(size["d"])
     ours = cast(CEI, told(problem, built(problem, "CEI"), size["n"]))
@@ -86,24 +86,7 @@ def botorch_cei(size: Size) -> Turn:
         objective_index=0,
         constraints={i: (None, zero) for i, zero in enumerate(zeros, 1)},
     )
-    bounds = torch.stack([torch.zeros(size["d"]), torch.ones(size["d"])]).double()
-    climb = ours.climb
-
-    def step() -> object:
-        return optimize_acqf(
-            acquisition,
-            bounds,
-            q=1,
-            num_restarts=climb.starts,
-            raw_samples=climb.raw,
-            options={"maxiter": climb.steps},
-        )
-
-    def turn() -> Callable[[], object]:
-        torch.manual_seed(SEED)
-        return step
-
-    return turn
+    return seeded(lambda: climbed(acquisition, size["d"], ours.climb))
 
 
 def botorch_models(ours: CEI | SCBO) -> Any:
@@ -159,11 +142,7 @@ def botorch_scbo(size: Size) -> Turn:
         with torch.no_grad():
             return sampling(X, num_samples=q)
 
-    def turn() -> Callable[[], object]:
-        torch.manual_seed(SEED)
-        return step
-
-    return turn
+    return seeded(step)
 
 
 WORKS = [

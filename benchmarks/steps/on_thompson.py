@@ -10,7 +10,7 @@ import torch
 from algorithms.parts.numerics.feasibility import distinct_best
 from algorithms.parts.processes.pathwise import by_paths
 from benchmarks.race import Size, Turn, Work, along
-from benchmarks.steps.given import botorch_model, points, posterior
+from benchmarks.steps.given import botorch_model, points, posterior, seeded
 
 FEATURES = 2000
 
@@ -37,11 +37,7 @@ def botorch_exact(size: Size) -> Turn:
         with torch.no_grad():
             return sampling(X, num_samples=size["q"])
 
-    def turn() -> Callable[[], object]:
-        torch.manual_seed(300)
-        return step
-
-    return turn
+    return seeded(step)
 
 
 def paths(size: Size) -> Turn:
@@ -69,11 +65,7 @@ def botorch_paths(size: Size) -> Turn:
             drawn = draw_matheron_paths(model, torch.Size([size["q"]]), prior_sampler=prior)(X)
             return distinct_best(drawn.numpy())
 
-    def turn() -> Callable[[], object]:
-        torch.manual_seed(300)
-        return step
-
-    return turn
+    return seeded(step)
 
 
 SAME = (

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Arms, Box, Observation, Optimizer
@@ -289,6 +289,37 @@ def test_before_any_observation_the_query_is_uniform(name):
     optimizer = settings.case(name).build(Box(4), np.random.default_rng(3))
     assert optimizer.report() == {} or name == "LineBO-random"
     assert_array_equal(optimizer.ask(5, optimizer.x), np.random.default_rng(3).random((1, 4)))
+
+
+# of queries in units of the cube; what an improvement must exceed has a unit, and is none here
+UNITS = {
+    "BoTorchLogEI-default": 1e-3,
+    "DuMBO-mcmc": 1e-6,
+    "GPAcquisition-ucb": 1e-3,
+    "GPUCBBox-kandasamy": 1e-3,
+    "LineBO-ascent": 1e-9,
+    "LineBO-random": 1e-9,
+    "LogCEI-noisy": 1e-4,
+    "MSUCB-first": 1e-3,
+    "OptunaSampler-gp": 1e-3,
+    "OptunaSampler-tpe": 1e-3,
+    "SCBO-paper": 1e-3,
+    "TuRBO-code": 1e-3,
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_units_of_values_and_constraints_do_not_matter(name):
+    one = settings.case(name)
+    x = np.random.default_rng(7).random((12, 2))
+    y, g = 2 + np.cos(5 * x[:, 0]) + x[:, 1], np.column_stack([x[:, 0] - 0.5, 0.2 - x[:, 1]])
+    asked = []
+    for scale, shift, constraints in ((1.0, 0.0, [1.0, 1.0]), (2.0**20, 1e8, [1e3, 2.0**-30])):
+        optimizer = one.build(Box(2), np.random.default_rng(0))
+        seen = g * constraints if one.constrained else g[:, :0]
+        optimizer.tell(x, Observation(scale * y + shift, seen, np.empty((len(x), 0))))
+        asked.append(optimizer.ask(1, x[:0]))
+    assert_allclose(*asked, atol=UNITS[name])
 
 
 @pytest.mark.parametrize("name", ["GPUCBBox-noise-free", "MSUCB-first", "LineBO-random"])

@@ -2,7 +2,6 @@
 closed form.
 """
 
-import copy
 import math
 from types import SimpleNamespace
 
@@ -432,16 +431,6 @@ def test_exact_methods_recommend_the_largest_posterior_mean(smooth, gram, dense,
     optimizer, _ = told(kind, smooth, 4, **parameters)
     mean, _ = dense(gram(optimizer.domain.points, BANDWIDTH), LAM, optimizer.x, optimizer.y)
     assert_array_equal(optimizer.recommend(), [np.argmax(mean)])
-
-
-@pytest.mark.parametrize("seed", range(3))
-def test_the_sum_rule_gives_gp_bucb_larger_batches_than_the_product_rule(smooth, seed):
-    product, _ = told(GPBUCB, smooth, seed, **EXACT, C=50.0, rule="product")
-    summed = copy.deepcopy(product)
-    summed.rule = "sum"
-    short, long = product.ask(EVERYTHING, NOTHING), summed.ask(EVERYTHING, NOTHING)
-    assert len(long) > len(short)
-    assert_array_equal(long[: len(short)], short)
 
 
 def test_the_variances_of_the_step_before_decide_who_enters_the_dictionary(smooth, monkeypatch):

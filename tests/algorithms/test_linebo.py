@@ -237,12 +237,3 @@ def test_in_one_dimension_it_searches_the_whole_interval():
 
 def test_random_directions_have_no_axis():
     assert_array_equal(told(new(3, seed=5)).direction, np.random.default_rng(5).standard_normal(3))
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
-def test_the_scale_of_y_is_no_matter(scale):
-    ours, theirs = told(new(3)), told(new(3), f=lambda x: scale * bump(x) - 3 * scale)
-    for _ in range(10):
-        assert_allclose(
-            step(ours)[1], step(theirs, f=lambda x: scale * bump(x) - 3 * scale)[1], atol=1e-9
-        )

@@ -99,18 +99,6 @@ def test_logei_is_what_botorch_suggests(constrained):
     assert_allclose(optimizer.ask(1, DESIGN[:0]), theirs.numpy(), atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["logei", "gp", "tpe"])
-def test_other_units_of_values_and_constraints_lead_to_the_same_query(name):
-    seen = shown(DESIGN, constrained=True)
-    other = Observation(1e6 * seen.y + 1e8, seen.g / 1000, seen.factor_values)
-    queries = []
-    for observation in (seen, other):
-        optimizer = new(name)
-        optimizer.tell(DESIGN, observation)
-        queries.append(optimizer.ask(1, DESIGN[:0]))
-    assert_allclose(*queries, atol=1e-3)
-
-
 def test_logei_leaves_pytorchs_generator_alone():
     optimizer = told("logei")
     before = torch.random.get_rng_state()

@@ -55,8 +55,9 @@ def test_a_section_has_spreads_the_ratio_and_words():
     assert "| n = 10, d = 2 | 8 (4 to 16) | 12 (12 to 12) | 1.50 |" in section
 
 
-def test_one_family_at_its_least(tmp_path):
-    assert bench.main(["--only", "evidence", "--quick", "--into", str(tmp_path)]) == 0
+def test_one_family_at_its_least(tmp_path, monkeypatch):
+    monkeypatch.setattr(bench, "PARTS", tmp_path)
+    assert bench.main(["--only", "evidence", "--quick"]) == 0
     page = (tmp_path / "bench.md").read_text(encoding="utf-8")
     assert f"Python {sys.version.split()[0]}" in page or "Machine: " in page
     assert "## Evidence with its gradient" in page and "## Posteriors" not in page

@@ -8,9 +8,9 @@ from benchmarks import bits
 from benchmarks.bits import Line
 from workflow.trace import one_path
 
-CHEAP = {"arms": [("bkb", "abalone", ("BKB", "uniform"))], "boxes": [("lcbo", "syn-25", ("CEI",))]}
-ONE = Line("arms", "a/b/C", "d" * 12, "numpy 2", "1" * 64, ("X",))
-TWO = Line("boxes", "a/b/D", "e" * 12, "numpy 2 torch 2", "2" * 64)
+CHEAP = (("bkb", "abalone", ("BKB", "uniform")), ("lcbo", "syn-25", ("CEI",)))
+ONE = Line("a/b/C", "d" * 12, "numpy 2", "1" * 64, ("X",))
+TWO = Line("a/b/D", "e" * 12, "numpy 2 torch 2", "2" * 64)
 KNOWN = {ONE.run: ONE, TWO.run: TWO}
 
 
@@ -19,9 +19,9 @@ KNOWN = {ONE.run: ONE, TWO.run: TWO}
     one_path._chosen()[1] != one_path.LEVEL, reason="this processor computes with its own kernels"
 )
 def test_the_users_variables_change_no_hash(monkeypatch):
-    """Of the arms and of a box; `python -m benchmarks.bits` does so for all families."""
+    """Of the arms and of a box; `python -m benchmarks.bits` does so for all runs."""
     monkeypatch.setattr(bits, "RUNS", CHEAP)
-    plain, *others = (bits.made(list(CHEAP), set_, ()) for set_ in bits.AMBIENT.values())
+    plain, *others = map(bits.made, bits.AMBIENT.values())
     assert [one.run for one in plain] == [
         "bkb/abalone/BKB",
         "bkb/abalone/uniform",
@@ -31,19 +31,14 @@ def test_the_users_variables_change_no_hash(monkeypatch):
     assert others == [plain, plain]
     # which they would, were they heard
     oldest = {one_path.INSTEAD: "OPENBLAS_CORETYPE=Prescott ATEN_CPU_CAPABILITY=default"}
-    (heard,) = bits.made(["boxes"], oldest, ())
+    monkeypatch.setattr(bits, "RUNS", CHEAP[1:])
+    (heard,) = bits.made(oldest)
     assert heard.trace_sha256 not in ("", plain[2].trace_sha256)
 
 
 def test_the_table_has_every_run_and_where_it_came_out():
     lines = bits.table()
-    runs = {
-        f"{paper}/{problem}/{curve}": family
-        for family, places in bits.RUNS.items()
-        for paper, problem, curves in places
-        for curve in curves
-    }
-    assert {run: line.family for run, line in lines.items()} == runs
+    assert set(lines) == {f"{a}/{b}/{curve}" for a, b, curves in bits.RUNS for curve in curves}
     assert all(len(line.trace_sha256) == 64 and all(line.processors) for line in lines.values())
 
 
@@ -57,17 +52,14 @@ def test_a_difference_says_what_it_may_come_from():
     assert bits.difference(TWO, newer).startswith(f"{said}versions are numpy 3, not numpy 2 torch")
 
 
-def test_there_is_a_line_for_each_family_and_a_status_for_all():
-    assert bits.compared(KNOWN, [ONE, TWO], "x") == (
-        0,
-        ["same     arms, x: 1 runs", "same     boxes, x: 1 runs"],
-    )
+def test_there_is_a_sentence_for_what_differs_and_a_status_for_all():
+    assert bits.compared(KNOWN, [ONE, TWO]) == (0, [])
     lacking = replace(ONE, trace_sha256="", versions="error: no JAX")
-    status, lines = bits.compared(KNOWN, [lacking, TWO], "x")
-    assert (status, lines[0]) == (2, "lacking  arms, x: a/b/C: not made: error: no JAX")
-    status, lines = bits.compared(KNOWN, [lacking, replace(TWO, trace_sha256="3" * 64)], "x")
-    assert status == 1 and lines[1].startswith("differs  boxes, x: a/b/D: expected 2222")
-    assert bits.compared(KNOWN, [replace(lacking, run="new")], "x")[0] == 2
+    lacks = "a/b/C: not made: error: no JAX"
+    assert bits.compared(KNOWN, [lacking, TWO]) == (2, [lacks])
+    status, (differs, other) = bits.compared(KNOWN, [lacking, replace(TWO, trace_sha256="3" * 64)])
+    assert (status, other) == (1, lacks) and differs.startswith("a/b/D: expected 2222")
+    assert bits.compared(KNOWN, [replace(lacking, run="new")])[0] == 2
 
 
 @pytest.fixture
@@ -78,7 +70,7 @@ def kept(monkeypatch, tmp_path):
     assert bits.table(path) == {**KNOWN, TWO.run: replace(TWO, processors=())}
     monkeypatch.setattr(bits, "table", lambda read=bits.table: read(path))
     monkeypatch.setattr(bits, "write", lambda lines, write=bits.write: write(lines, path))
-    monkeypatch.setattr(bits, "processor", lambda under: "Y")
+    monkeypatch.setattr(bits, "processor", lambda: "Y")
     return path
 
 
@@ -92,16 +84,16 @@ def kept(monkeypatch, tmp_path):
 )
 def test_a_processor_is_added_to_lines_that_agree(kept, monkeypatch, found, status, processors):
     monkeypatch.setattr(bits, "made", lambda *_: found)
-    assert bits.main(["--add", "--only", "arms,boxes"]) == status
+    assert bits.main(["--add"]) == status
     assert [line.processors for line in bits.table().values()] == processors
 
 
 def test_a_run_that_the_table_has_not_is_added_if_it_is_the_same_each_time(kept, monkeypatch):
     new = replace(TWO, run="a/b/E")
     monkeypatch.setattr(bits, "made", lambda *_: [new])
-    assert bits.main(["--add", "--only", "boxes"]) == 0
+    assert bits.main(["--add"]) == 0
     assert bits.table()["a/b/E"].processors == ("Y",)
     passes = iter("4567")
     monkeypatch.setattr(bits, "made", lambda *_: [replace(new, run="F", trace_sha256=next(passes))])
-    assert bits.main(["--add", "--only", "boxes"]) == 1
+    assert bits.main(["--add"]) == 1
     assert "F" not in bits.table()

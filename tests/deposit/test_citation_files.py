@@ -9,7 +9,7 @@ import tomllib
 import pytest
 import yaml
 
-from workflow.operate.citations import cited
+from workflow.plan.citations import cited
 from workflow.plan.resolve import ROOT, papers
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

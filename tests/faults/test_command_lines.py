@@ -99,7 +99,8 @@ def mini(tmp_path_factory):
 @pytest.mark.slow
 def test_snakemake_refuses_it_before_any_job_and_hears_blanks_after_commas_as_none(mini):
     for cores, config, sentence in [
-        (1, "scal=smoke", "nothing reads 'scal'; did you mean 'scale'?"),
+        (1, "scal=smoke", "'scal' was unexpected"),
+        (1, "fresh=yes", "'yes' is not one of [0, 1]"),
         (1, "papers=mino", "unknown paper 'mino'; did you mean 'mini'?"),
         (0, "papers=mini", "--cores: expected a positive number, got 0: no job could start"),
     ]:
@@ -113,14 +114,6 @@ def test_snakemake_refuses_it_before_any_job_and_hears_blanks_after_commas_as_no
 
 
 def test_a_wish_that_nobody_can_fulfil_is_told():
-    for wish, given, sentence in [
-        (wishes.check_config, {"SCALE": "smoke"}, "nothing reads 'SCALE'; did you mean 'scale'?"),
-        (wishes.check_config, {"seed": 3}, "nothing reads 'seed'; did you mean 'seeds'?"),
-        (wishes.check_config, {"budget": 3}, "nothing reads 'budget'; known: scale, papers, seeds"),
-        (wishes.is_fresh, {"fresh": "yes"}, "--config fresh=yes: expected 1, or 0 as without it"),
-    ]:
-        with pytest.raises(PlanError, match=re.escape(sentence)):
-            wish(given)
     for scale, sentence in [
         ("smok", "unknown scale 'smok'; did you mean 'smoke'? known: smoke"),
         ("nonsense", "unknown scale 'nonsense'; known: smoke, paper"),

@@ -25,8 +25,7 @@ def test_a_damaged_record_is_refused_by_all_who_read_it_and_made_again_once_it_i
     drawn = steep.checkout.run(finished, "workflow.report", "steep", "best", "--scale", "smoke")
     assert drawn.returncode == 1 and str(PLACE) in drawn.stderr and "move it away" in drawn.stderr
     assert not (finished / "figures").exists()
-    judged = verify.judge(verify.Candidate(PLACE, (), 0.0, substitute=False), finished)
-    assert judged.outcome == verify.DAMAGED and str(PLACE) in judged.why
+    assert str(PLACE) in verify.survey(finished).damaged[PLACE]
     refused = steep.run(finished)
     assert refused.returncode == 1
     assert "1.parquet: expected" in refused.stderr and "move it away" in refused.stderr

@@ -76,9 +76,9 @@ def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
     """One bit of every fourth byte of a small table: what is accepted has the values and the
     content that were written.
     """
-    dataset = read_manifest(checkout.ROOT)["wdbc"]
+    dataset = read_manifest(checkout.ROOT)["diabetes"]
     values = np.random.default_rng(0).random((30, 4))
-    path = tmp_path / "wdbc.parquet"
+    path = tmp_path / "diabetes.parquet"
     fetch._write(delimited._prepared(values, {"a": "", "b": "", "c": ""}, "made"), dataset, path)
     content, said, accepted = path.read_bytes(), fetch.provenance(path), 0
     for byte in range(0, len(content), 4):

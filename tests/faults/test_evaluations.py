@@ -74,15 +74,3 @@ def test_a_run_without_enough_memory_says_what_to_do(empty):
     assert "uniform seed 0: out of memory at" in limited.stderr
     assert "--set-resources run:mem_mb=8000" in limited.stderr
     assert "0.parquet" not in steep.traces(empty)
-
-
-def test_a_parameter_of_the_wrong_kind_is_told_with_the_run_that_it_belongs_to(empty):
-    """What a constructor takes is known when it is called: nothing is made before, and nothing is
-    lost.
-    """
-    checkout.edit(empty / "papers" / "steep.yaml", "noise: 0.1", "noise: loud")
-    failed = steep.run(empty)
-    said = sentences(failed)
-    assert failed.returncode == 1 and set(said) == set(range(steep.SEEDS))
-    assert all("correct its parameters" in line for line in said.values())
-    assert steep.traces(empty) == {}

@@ -137,6 +137,7 @@ data: abalone => data: abalon => problem abalone: unknown data 'abalon'; did you
 data: abalone => data: ../../secret => problem abalone, data: expected the name of a data set:
 room: unlimited => room: unlimited, execution: async => expected a number of workers as `room`
 runs: [{}] => runs: [] => line 16, runs: expected at least one entry, got []
+runs: [{}] => runs: [{}]\ntables: 3 => line 17, tables: expected a list, got 3
 runs: [{}] => runs: => line 16, runs: expected a list, got nothing
 runs: [{}] => runs: [{algorithms: [BKBB]}] => unknown algorithm 'BKBB'; did you mean 'BKB'?
 runs: [{}] => runs: [{problems: [abalon]}] => unknown problem 'abalon'; did you mean 'abalone'?
@@ -240,7 +241,7 @@ def test_the_command_lines_tell_it_in_a_sentence(empty):
     """As `snakemake` does, which test_snakemake.py asks."""
     (empty / "papers" / "steep.yaml").write_bytes(b"\xff")
     for command in (
-        ("workflow.plan",),
+        ("workflow.status",),
         steep.RUN,
         ("workflow.report", "steep", "best"),
         ("workflow.report", "steep", "verdicts"),

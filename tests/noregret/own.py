@@ -9,6 +9,7 @@ import noregret
 from noregret.catalogue import ARMS, METHODS
 
 BOUNDS = [(-5.0, 3.0), (0.0, 16.0)]  # sides and edges are sums of few powers of two
+BOX = [(-5, 5), (-5, 5)]
 TABLE = np.random.default_rng(0).integers(-8, 9, (150, 3)) / 8.0
 VALUES = ((TABLE - 0.25) ** 2).sum(1)
 QUICK = {
@@ -39,6 +40,11 @@ QUICK = {
     "optuna-gp": {"startup": 4},
     "optuna-tpe": {"startup": 4},
 }
+
+
+def bowl(x):
+    """Least at (1, -2) in BOX."""
+    return float((x[0] - 1) ** 2 + 3 * (x[1] + 2) ** 2)
 
 
 def f(x):

@@ -11,13 +11,19 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import noregret
 from noregret.catalogue import METHODS
-from tests.noregret.own import BOUNDS, NAMES, OVER_ARMS, TABLE, VALUES, begun, each, played, shown
-
-BOX = [(-5, 5), (-5, 5)]
-
-
-def bowl(x):
-    return float((x[0] - 1) ** 2 + 3 * (x[1] + 2) ** 2)
+from tests.noregret.own import (
+    BOUNDS,
+    BOX,
+    NAMES,
+    OVER_ARMS,
+    TABLE,
+    VALUES,
+    begun,
+    bowl,
+    each,
+    played,
+    shown,
+)
 
 
 def found(f=bowl, **options):
@@ -62,8 +68,10 @@ def test_after_a_crash_the_same_program_goes_on(tmp_path):
         return bowl(x)
 
     seen, file = [], str(tmp_path / "run.npz")
-    with pytest.raises(noregret.Interrupted, match="has what was evaluated"):
+    with pytest.raises(KeyboardInterrupt, match="has what was evaluated") as caught:
         found(crashes, resume=file)
+    assert isinstance(caught.value, noregret.Interrupted)
+    assert len(caught.value.result.history.y) == 5
     assert_array_equal(found(crashes, resume=file).history.x, found().history.x)
 
 

@@ -6,13 +6,8 @@ import numpy as np
 import pytest
 
 import noregret
+from tests.noregret.own import BOX, bowl
 from workflow.measure import tidy
-
-BOX = [(-5, 5), (-5, 5)]
-
-
-def bowl(x):
-    return float((x[0] - 1) ** 2 + 3 * (x[1] + 2) ** 2)
 
 
 def test_the_lowest_point_is_found_and_all_is_kept():
@@ -168,13 +163,6 @@ def test_failed_evaluations_may_be_left_out(how, capfd):
     assert capfd.readouterr().err.count("it is left out") == 2
     with pytest.raises(noregret.EvaluationFailed, match="all of 3 evaluations"):
         noregret.minimize(failing({1, 2, 3}, how), BOX, evaluations=3, failures="skip")
-
-
-def test_whoever_interrupts_keeps_what_there_is():
-    with pytest.raises(KeyboardInterrupt) as caught:
-        noregret.minimize(failing({5}, KeyboardInterrupt()), BOX, method="random", evaluations=9)
-    assert isinstance(caught.value, noregret.Interrupted)
-    assert len(caught.value.result.history.y) == 4
 
 
 def test_f_may_change_the_point_that_it_is_given():

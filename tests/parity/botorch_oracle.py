@@ -5,10 +5,8 @@ A model is `SingleTaskGP` as it was until 2024: Matern-5/2 with one length-scale
 priors, no transform of inputs or values.
 """
 
-import json
 import warnings
 from dataclasses import asdict
-from pathlib import Path
 
 import torch
 from botorch import __version__
@@ -27,9 +25,9 @@ from botorch.models.utils.gpytorch_modules import (
 )
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
-from tests.parity.gp_cases import CASES, RUN, STEPS, Case, Hyperparameters
+from tests.parity import gp_cases
+from tests.parity.gp_cases import Case, Hyperparameters
 
-FILE = Path(__file__).parent / "oracles" / "botorch.json"
 BETA = 0.1
 
 
@@ -108,31 +106,19 @@ def predicted(case: Case) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in found.items()}
 
 
-def chosen(case: Case, name: str) -> list[int]:
-    """Which candidate each step of a run takes, under given hyperparameters."""
-    x, y, path = *case.data(), []
-    x, y = torch.from_numpy(x), torch.from_numpy(y)
-    for step in range(STEPS):
-        model = given(model_of(case, x.numpy(), y.numpy()), case.given)
-        candidates = torch.from_numpy(case.candidates(step))
-        with torch.no_grad():
-            function = acquisitions(model, float(y.max()))[name]
-            path.append(int(function(case.printed(candidates)[:, None]).argmax()))
-        query = candidates[path[-1]]
-        shown = torch.tensor([case.shows(query.numpy(), step)], dtype=torch.float64)
-        x, y = torch.cat([x, query[None]]), torch.cat([y, shown])
-    return path
+def value(case: Case, name: str, x, y, candidates):
+    """An acquisition function at candidates (q, d), under given hyperparameters, (q,)."""
+    model = given(model_of(case, x, y), case.given)
+    with torch.no_grad():
+        function = acquisitions(model, float(y.max()))[name]
+        return function(torch.from_numpy(case.printed(candidates))[:, None]).numpy()
 
 
 def made() -> dict[str, object]:
     """All of the file."""
-    return {
-        "botorch": __version__,
-        "cases": {name: {**predicted(case), "fit": fitted(case)} for name, case in CASES.items()},
-        "runs": {name: chosen(CASES[RUN], name) for name in ("log_ei", "log_pi", "ucb")},
-    }
+    runs = ("log_ei", "log_pi", "ucb")
+    return {"botorch": __version__, **gp_cases.said(predicted, fitted, value, runs)}
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(made(), indent=1) + "\n", encoding="utf-8")
-    print(f"wrote {FILE}")
+    gp_cases.write("botorch", made())

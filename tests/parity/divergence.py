@@ -58,9 +58,11 @@ def assert_same_run(expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0)
     assert divergence is None, str(divergence)
 
 
-def assert_parts_at(evaluation: int, expected: ArrayLike, got: ArrayLike) -> None:
+def assert_parts_at(
+    evaluation: int, expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0
+) -> None:
     """Fail unless the runs part at this evaluation, as those of a method and of its mutant do."""
-    divergence = first_divergence(expected, got)
+    divergence = first_divergence(expected, got, tolerance)
     assert divergence is not None, "the runs are the same: the mistake goes unnoticed"
     assert divergence.evaluation == evaluation, str(divergence)
 

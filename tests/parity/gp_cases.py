@@ -4,7 +4,8 @@ box, hyperparameters, points, and a list of candidates for each step of a run.
 Nothing here imports either library: whoever lacks them still has the numbers that they gave.
 """
 
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -114,6 +115,33 @@ CASES = {
     ),
 }
 RUN = "valley-4"  # whose runs are compared, evaluation by evaluation
+
+
+def said(predicted, fitted, value, runs: Sequence[str]) -> dict[str, object]:
+    """What a library says of every case, and which candidate each step of its runs takes: the one
+    at which `value(case, name, x, y, candidates)` is greatest.
+    """
+
+    def chosen(name: str) -> list[int]:
+        case, path = CASES[RUN], []
+        x, y = case.data()
+        for step in range(STEPS):
+            candidates = case.candidates(step)
+            path.append(int(np.argmax(value(case, name, x, y, candidates))))
+            query = candidates[path[-1]]
+            x, y = np.vstack([x, query]), np.append(y, case.shows(query, step))
+        return path
+
+    cases = {name: {**predicted(case), "fit": fitted(case)} for name, case in CASES.items()}
+    return {"cases": cases, "runs": {name: chosen(name) for name in runs}}
+
+
+def write(library: str, made: dict[str, object]) -> None:
+    """The file of a library's numbers."""
+    file = ORACLES / f"{library}.json"
+    file.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+    print(f"wrote {file}")
+
 
 WELL = {"climb": {"raw": 8, "starts": 1, "steps": 1}, "repetitions": "repeat"}
 

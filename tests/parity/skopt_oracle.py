@@ -5,9 +5,7 @@ The library minimises: it is told -y. It scales inputs to the unit cube and y to
 1 (divisor n), so that hyperparameters are those of `scaled`.
 """
 
-import json
 import warnings
-from pathlib import Path
 
 import numpy as np
 from skopt import __version__
@@ -16,9 +14,9 @@ from skopt.learning import GaussianProcessRegressor
 from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 from skopt.utils import cook_estimator
 
-from tests.parity.gp_cases import CASES, RUN, STEPS, Case, Hyperparameters, scaled
+from tests.parity import gp_cases
+from tests.parity.gp_cases import Case, Hyperparameters, scaled
 
-FILE = Path(__file__).parent / "oracles" / "skopt.json"
 XI, KAPPA = 0.01, 1.96
 
 
@@ -60,28 +58,17 @@ def fitted(case: Case) -> dict[str, float]:
     return {"evidence": float(regression.log_marginal_likelihood_value_)}
 
 
-def chosen(case: Case, name: str) -> list[int]:
-    """Which candidate each step of a run takes, under given hyperparameters."""
-    x, y, path = *case.data(), []
-    for step in range(STEPS):
-        regression = given(scaled(case)).fit(x, -y)
-        candidates = case.candidates(step)
-        values = acquisitions(regression, candidates, float(y.max()))[name]
-        path.append(int(np.argmax(values)))
-        query = candidates[path[-1]]
-        x, y = np.vstack([x, query]), np.append(y, case.shows(query, step))
-    return path
+def value(case: Case, name: str, x, y, candidates):
+    """An acquisition function at candidates (q, d), under given hyperparameters, (q,)."""
+    regression = given(scaled(case)).fit(x, -y)
+    return acquisitions(regression, candidates, float(y.max()))[name]
 
 
 def made() -> dict[str, object]:
     """All of the file."""
-    return {
-        "scikit-optimize": __version__,
-        "cases": {name: {**predicted(case), "fit": fitted(case)} for name, case in CASES.items()},
-        "runs": {name: chosen(CASES[RUN], name) for name in ("ei", "pi", "ucb")},
-    }
+    runs = ("ei", "pi", "ucb")
+    return {"scikit-optimize": __version__, **gp_cases.said(predicted, fitted, value, runs)}
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(made(), indent=1) + "\n", encoding="utf-8")
-    print(f"wrote {FILE}")
+    gp_cases.write("skopt", made())

@@ -23,7 +23,7 @@ from algorithms.bkb import BKB
 from algorithms.parts.arms import GaussianTable, bless
 from algorithms.parts.arms.bless import leverage
 from problems import tables
-from tests.parity.divergence import assert_same_run, first_divergence
+from tests.parity.divergence import assert_parts_at, assert_same_run, first_divergence
 from workflow.data.fetch import prepare
 from workflow.data.manifest import read_manifest
 from workflow.data.places import DataUnavailable
@@ -212,28 +212,11 @@ def test_every_pull_is_that_of_the_public_code(
     assert got.dictionary == expected.dictionary
 
 
-class DoubledWidth(BBKB):
-    @property
-    def alpha(self) -> float:
-        return 2 * super().alpha
-
-
-class NegativeWidth(BBKB):
-    @property
-    def alpha(self) -> float:
-        return -super().alpha
-
-
-class CBeforeTheRoot(BBKB):
-    @property
-    def alpha(self) -> float:
-        return self.C * self.confidence.reference_code(self.information)
-
-
-class CInTheFirstWidth(BBKB):
-    @property
-    def alpha(self) -> float:
-        return self.confidence.reference_code(self.C * self.information)
+def widened(kind: type, change: Callable[[Any, float], float]) -> type:
+    """A mutant whose width of the confidence bounds is what `change` makes of it."""
+    name = "alpha" if kind is BBKB else "beta"
+    width = getattr(kind, name).fget
+    return type("Widened", (kind,), {name: property(lambda self: change(self, width(self)))})
 
 
 class BatchesWithoutC(BBKB):
@@ -265,22 +248,25 @@ class MeanWithoutLambda(BBKB):
         self.posterior = replace(sketch, mean=mean)
 
 
-class DoubledWidthOfBKB(BKB):
-    @property
-    def beta(self) -> float:
-        return 2 * super().beta
-
-
 GLOBAL, LOCAL, SINGLE, BLOCK = (
     "abalone-Global-10000-0",
     "abalone-GlobalLocal-10000-0",
     "abalone-BKB-1500-0",
     "synthetic-Global-1100-0",
 )
+DOUBLED = widened(BBKB, lambda _, width: 2 * width)
+NEGATIVE = widened(BBKB, lambda _, width: -width)
+C_BEFORE_THE_ROOT = widened(
+    BBKB, lambda self, _: self.C * self.confidence.reference_code(self.information)
+)
+C_IN_THE_FIRST = widened(
+    BBKB, lambda self, _: self.confidence.reference_code(self.C * self.information)
+)
+DOUBLED_BETA = widened(BKB, lambda _, width: 2 * width)
 MUTANTS = [  # what is wrong, and the first evaluation (0-based) that shows it
-    pytest.param(GLOBAL, DoubledWidth, {}, 8, id="beta-doubled"),
-    pytest.param(GLOBAL, NegativeWidth, {}, 2, id="sign-of-the-width"),
-    pytest.param(GLOBAL, CBeforeTheRoot, {}, 8, id="C-before-the-root"),
+    pytest.param(GLOBAL, DOUBLED, {}, 8, id="beta-doubled"),
+    pytest.param(GLOBAL, NEGATIVE, {}, 2, id="sign-of-the-width"),
+    pytest.param(GLOBAL, C_BEFORE_THE_ROOT, {}, 8, id="C-before-the-root"),
     pytest.param(GLOBAL, BatchesWithoutC, {}, 28, id="no-C-in-the-batch-rule"),
     pytest.param(GLOBAL, BatchesWithoutTheBreachingArm, {}, 28, id="breaching-arm-left-out"),
     pytest.param(GLOBAL, MeanWithoutLambda, {}, 10, id="lambda-dropped-from-the-mean"),
@@ -289,10 +275,10 @@ MUTANTS = [  # what is wrong, and the first evaluation (0-based) that shows it
     pytest.param(LOCAL, BBKB, {"rule": "global"}, 3, id="no-local-rule"),
     pytest.param(LOCAL, BBKB, {"rule": "global-local-appendix"}, 28, id="no-residual-in-the-rule"),
     pytest.param(LOCAL, BBKB, {"inclusion": "per-pull"}, 45, id="a-draw-for-each-pull"),
-    pytest.param(SINGLE, DoubledWidthOfBKB, {}, 5, id="beta-of-BKB-doubled"),
+    pytest.param(SINGLE, DOUBLED_BETA, {}, 5, id="beta-of-BKB-doubled"),
     pytest.param(SINGLE, BKB, {"inclusion": "per-pull"}, 70, id="a-draw-of-BKB-for-each-pull"),
-    pytest.param(BLOCK, CInTheFirstWidth, {}, 100, id="C-in-the-first-width"),
-    pytest.param(BLOCK, DoubledWidth, {}, 100, id="beta-doubled-after-a-block"),
+    pytest.param(BLOCK, C_IN_THE_FIRST, {}, 100, id="C-in-the-first-width"),
+    pytest.param(BLOCK, DOUBLED, {}, 100, id="beta-doubled-after-a-block"),
 ]
 
 
@@ -306,9 +292,7 @@ def test_a_mistake_is_noticed(
 ) -> None:
     expected = oracle(key).arms
     got = run(key, instance(key.partition("-")[0]), kind, until=expected, **changes).arms
-    parting = first_divergence(expected[: len(got)], got)
-    assert parting is not None, "the mutant pulls what the public code pulls"
-    assert parting.evaluation == evaluation, str(parting)
+    assert_parts_at(evaluation, expected[: len(got)], got)
 
 
 def table_of_bless(name: str, instance: Callable[[str], Instance]) -> tuple[GaussianTable, Indices]:

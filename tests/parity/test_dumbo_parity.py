@@ -19,7 +19,6 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import algorithms
-from algorithms import dumbo
 from algorithms.dumbo import Local
 from algorithms.parts.factors.additive_process import (
     GRAMS,
@@ -32,7 +31,7 @@ from algorithms.parts.factors.additive_process import (
 )
 from algorithms.parts.factors.factor_graph import FactorGraph
 from algorithms.parts.factors.interactions import ACCEPTANCES, Chain, Fits
-from tests.parity.divergence import first_divergence
+from tests.parity.divergence import assert_parts_at, assert_same_run, first_divergence
 from workflow.plan.expand import load
 from workflow.run.instance import build_problem
 from workflow.trace import seeds
@@ -99,9 +98,8 @@ def test_mutants_of_the_models_are_noticed_at_the_first_or_the_second_one():
         ],
         "a total, not a mean": [given(model).log_predictive() for model in STEP["models"]],
     }
-    for name, values in mutants.items():
-        parting = first_divergence(theirs, values, tolerance=1e-6)
-        assert parting is not None and parting.evaluation == 0, name
+    for values in mutants.values():
+        assert_parts_at(0, theirs, values, tolerance=1e-6)
     # for the same model, the two kinds of evidence are far apart
     assert mutants["evidence per datum"][1] == pytest.approx(-0.135, abs=1e-3)
     assert theirs[1] == pytest.approx(2.690, abs=1e-3)
@@ -113,8 +111,7 @@ def test_mutants_of_the_models_are_noticed_at_the_first_or_the_second_one():
             fits.anew(Distances(X), decomposition(model), Y).kernel.noise
             for model in STEP["models"]
         ]
-        parting = first_divergence(noises, found, tolerance=1e-6)
-        assert parting is not None and parting.evaluation == at, str(parting)
+        assert_parts_at(at, noises, found, tolerance=1e-6)
 
 
 # one step: the acquisition
@@ -169,19 +166,18 @@ def test_the_acquisition_of_every_factor_is_the_codes(gram):
 
 
 @pytest.mark.parametrize(
-    ("mutant", "factor"),
+    "mutant",
     [
-        ({"width": sqrt(2)}, 0),  # beta doubled
-        ({"dual": -1.0}, 0),  # the sign of the dual
-        ({"gram": "noisy"}, 0),  # the fitted noise in the Gram matrix
-        ({"jitter": 1e-8}, 0),  # of the prior variance
-        ({"scaled": 5.0}, 0),  # a factor counts its variance undivided
+        {"width": sqrt(2)},  # beta doubled
+        {"dual": -1.0},  # the sign of the dual
+        {"gram": "noisy"},  # the fitted noise in the Gram matrix
+        {"jitter": 1e-8},  # of the prior variance
+        {"scaled": 5.0},  # a factor counts its variance undivided
     ],
     ids=str,
 )
-def test_mutants_of_the_acquisition_are_noticed(mutant, factor):
-    parting = first_divergence(THEIRS, acquisitions(**mutant), tolerance=1e-10)
-    assert parting is not None and parting.evaluation == factor, str(parting)
+def test_mutants_of_the_acquisition_are_noticed_at_the_first_factor(mutant):
+    assert_parts_at(0, THEIRS, acquisitions(**mutant), tolerance=1e-10)
 
 
 # the camel
@@ -232,7 +228,7 @@ def test_the_first_query_after_the_design_is_the_codes(monkeypatch):
     """
     theirs = [run["queries"][2] for run in CAMEL.values()]
     ours = [third(name, monkeypatch) for name in CAMEL]
-    assert first_divergence(theirs, ours, tolerance=6e-4) is None
+    assert_same_run(theirs, ours, tolerance=6e-4)
     wide = {**of_reading("DuMBO@public-code")["width"], "share": 0.4}
     for mutant in ({"gram": "noisy"}, {"width": wide}):
         found = [third(name, monkeypatch, **mutant) for name in list(CAMEL)[:2]]
@@ -294,7 +290,7 @@ def test_given_the_decompositions_that_the_code_drew_our_queries_are_its_own(
     """
     ours = followed(name, monkeypatch, DRAWN[name].split()[:queries])
     theirs = np.array(CAMEL[name]["queries"])[2 : 2 + len(ours)]
-    assert first_divergence(theirs, ours, tolerance=1e-3) is None
+    assert_same_run(theirs, ours, tolerance=1e-3)
     assert np.median(np.abs(theirs - ours).max(axis=1)) < 2e-5
     regret = np.array(CAMEL[name]["regret"])
     assert regret[:10].min() > 0.8 > regret[:22].min()
@@ -323,42 +319,7 @@ def test_mutants_leave_the_run_of_the_code(mutant, monkeypatch):
     drawn.append(changes.get("drawn", DRAWN["design_0"].split()[at]))
     ours = followed("design_0", monkeypatch, **{**changes, "drawn": drawn})
     theirs = np.array(CAMEL["design_0"]["queries"])[2 : 2 + len(ours)]
-    parting = first_divergence(theirs, ours, tolerance=1e-3)
-    assert parting is not None and parting.evaluation == at, str(parting)
-
-
-# our own run, and where mutants leave it
-
-
-def played(steps, **changes):
-    """The queries of the default on the camel, from the design of our seed 1."""
-    problem = camel()
-    parameters = {**of_reading("DuMBO"), **changes}
-    optimizer = algorithms.build(
-        "dumbo.DuMBO", problem.domain, np.random.default_rng(1), parameters
-    )
-    query = seeds.design(1, "six-hump-camel").random((2, 2))
-    while True:
-        optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)
-        if len(optimizer.x) == steps:
-            return optimizer.x
-        query = optimizer.ask(1, query[:0])
-
-
-def test_mutants_leave_our_run_at_a_known_evaluation(monkeypatch):
-    """Beta doubled at the first query, the dual's sign as soon as a query takes two rounds."""
-    ours = played(6)
-    wide = {**of_reading("DuMBO")["width"], "share": 0.4}
-    parting = first_divergence(ours[:3], played(3, width=wide))
-    assert parting is not None and parting.evaluation == 2, str(parting)
-
-    class Turned(Local):
-        def __init__(self, bucket, shares, width, c, dual, *rest):
-            super().__init__(bucket, shares, width, c, -dual, *rest)
-
-    monkeypatch.setattr(dumbo, "Local", Turned)
-    parting = first_divergence(ours, played(6))
-    assert parting is not None and parting.evaluation == 5, str(parting)
+    assert_parts_at(at, theirs, ours, tolerance=1e-3)
 
 
 @pytest.mark.slow

@@ -1,5 +1,5 @@
 """What every problem without a data file promises: its noise, its batches, its instances, its
-refusals; and that none of them loads what it does not need.
+refusals, its optimum where one is known; and that none of them loads what it does not need.
 """
 
 import subprocess
@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import optimize
 
 from problems import load
 from tests.problems.asked import rng
@@ -43,7 +44,7 @@ SILENT_G = ("cosmology.boss_likelihood",)  # g says where the simulator failed
 
 
 def problem(name, seed=0, **changes):
-    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS[name], **changes})
+    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS.get(name, {}), **changes})
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -57,6 +58,7 @@ def test_noise_is_gaussian_of_its_size_and_only_in_what_is_seen(name):
     if n:
         noise, size = seen.factor_values - true.factor_values, 0.25 / np.sqrt(n)
         assert_array_equal(seen.y, seen.factor_values.sum(axis=1))
+        assert_array_equal(true.y, true.factor_values.sum(axis=1))
     else:
         columns = seen.y[:, None] - true.y[:, None], seen.g - true.g
         noise, size = np.column_stack(columns[:1] if name in SILENT_G else columns), 0.25
@@ -66,6 +68,43 @@ def test_noise_is_gaussian_of_its_size_and_only_in_what_is_seen(name):
     silent = problem(name, noise=0.0).evaluate(query[:3], rng(4))
     assert_array_equal(silent.seen.y, silent.true.y)
     assert_array_equal(silent.seen.g, silent.true.g)
+
+
+VALLEY = 39.16616570377141  # of each coordinate
+OPTIMA = [  # options and the published value
+    ("synthetic.unit_network", {}, 26.0),
+    ("synthetic.unit_network", {"d": 1}, 25 / (1 + np.exp(-6)) + 1),
+    *[("synthetic.styblinski_tang", {"d": d}, d * VALLEY) for d in (1, 20)],
+    *[("synthetic.rastrigin", {"d": d}, 0.0) for d in (1, 20)],
+    ("additive.six_hump_camel", {}, 1.0316284534898774),
+    ("additive.hartmann", {}, 3.3223680114155148),
+    *[("additive.powell", {"maximiser": place}, 0.0) for place in ("published", "shifted")],
+    *[("additive.rastrigin", {"maximiser": place}, 0.0) for place in ("published", "shifted")],
+]
+
+
+@pytest.mark.parametrize(("name", "changes", "best"), OPTIMA)
+def test_a_known_optimum_is_attained_and_nothing_is_better(name, changes, best):
+    """Uniform points, points near the optimum, and what a local search finds from the best of
+    them.
+    """
+    found = problem(name, **changes)
+    d, at = found.domain.d, found.best_at
+    assert (found.best_kind, found.data, found.display.sign) == ("exact", "none", 1)
+    assert_allclose(found.best, best, rtol=1e-15, atol=0)
+    assert at.shape == (2 if name == "additive.six_hump_camel" else 1, d)
+    assert_allclose(found.evaluate(at, rng()).true.y, found.best, rtol=1e-15, atol=0)
+    near = np.clip(at[0] + 0.02 * rng(2).standard_normal((2000, d)), 0, 1)
+    query = np.vstack([rng(1).random((2000, d)), near])
+    reached = found.evaluate(query, rng()).true.y
+    assert reached.max() <= found.best
+    climbed = optimize.minimize(
+        lambda u: -found.evaluate(u[None], rng()).true.y[0],
+        query[np.argmax(reached)],
+        bounds=[(0, 1)] * d,
+        options={"maxiter": 20},
+    )
+    assert -climbed.fun <= found.best + 1e-9
 
 
 SAYS = {  # dimensions, the kind of its optimum, data, label and sign of what is shown
@@ -108,6 +147,24 @@ def test_choices_and_noises_that_there_are_not_are_refused(name):
             problem(name, noise=noise)
 
 
+OF_DATA = {  # of tables: their options are read before the file
+    "tables.abalone": {"features": "z-scored", "target": "raw", "noise": 0.1},
+    "tuning.random_forest": {"folds": 5, "fold": 0, "split": "stratified", "features": "raw"},
+}
+
+
+@pytest.mark.parametrize("name", OF_DATA)
+def test_choices_of_tables_are_refused_before_a_file_is_read(name):
+    options = {"data": Path("absent"), **OF_DATA[name]}
+    for option, value in OF_DATA[name].items():
+        if isinstance(value, str):
+            with pytest.raises(ValueError, match=f"expected {option} to be .*, got 'other'"):
+                load(name)(rng(), **{**options, option: "other"})
+    for noise in (-0.1, np.nan) if "noise" in options else ():
+        with pytest.raises(ValueError, match=f"a standard deviation noise >= 0, got {noise}"):
+            load(name)(rng(), **{**options, "noise": noise})
+
+
 REFUSED = [
     ("additive.powell", {"d": 0}, "expected d to be a positive multiple of 4, got 0: correct"),
     ("additive.powell", {"d": 22}, "expected d to be a positive multiple of 4, got 22"),
@@ -122,6 +179,8 @@ REFUSED = [
     ("gp_samples.within_model", {"d": 0}, "got d = 0, features = 200, constraints = 2"),
     ("gp_samples.within_model", {"features": 0}, "got d = 3, features = 0, constraints = 2"),
     ("gp_samples.within_model", {"constraints": -1}, "constraints >= 0, got d = 3"),
+    ("halfcheetah.linear_policy", {"episodes": 0}, "expected episodes >= 1, got 0"),
+    ("halfcheetah.linear_policy", {"episodes": 1, "noise": np.nan}, "noise >= 0, got nan"),
     ("structures.truss25", {"alpha": 0.0}, "expected a finite alpha > 0, got 0.0"),
     ("structures.truss25", {"alpha": np.nan}, "expected a finite alpha > 0, got nan"),
     ("synthetic.rastrigin", {"d": 0}, "expected d >= 1 dimensions, got 0"),

@@ -71,10 +71,9 @@ def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
             np.column_stack([true.y, true.g]).T, found.reveals["kernels"], strict=True
         ):
             for scale, into in ((1.0, forms), (1.3, others)):
-                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(
-                    X
-                ) + 1e-9 * np.eye(n)
-                into.append((values - kernel["mean"]) @ np.linalg.solve(K, values - kernel["mean"]))
+                K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(X)
+                z = values - kernel["mean"]
+                into.append(z @ np.linalg.solve(K + 1e-9 * np.eye(n), z))
     error = np.std(forms) / np.sqrt(len(forms))
     assert abs(np.mean(forms) - n) < 4 * error
     assert np.mean(others) - n > 8 * error
@@ -98,14 +97,6 @@ def test_the_published_ranges_of_length_scales(rule, d, low, high):
     assert drawn.mean() == pytest.approx((low + high) / 2, abs=0.02)  # uniform in between
 
 
-def test_an_instance_is_drawn_once_and_for_all():
-    X = rng(7).random((5, 3))
-    one, same, other = problem(0), problem(0), problem(1)
-    assert_array_equal(one.evaluate(X, rng()).true.y, same.evaluate(X, rng(9)).true.y)
-    assert one.reveals["kernels"] == same.reveals["kernels"]
-    assert np.abs(one.evaluate(X, rng()).true.y - other.evaluate(X, rng()).true.y).min() > 1e-6
-
-
 def test_what_is_shown_is_minus_f_and_c_plus_the_offset():
     X, found = rng(8).random((7, 3)), functions(2)
     true = problem(2, offset=0.75).evaluate(X, rng()).true
@@ -121,10 +112,9 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
     found = problem(3, d=25, lengthscales=rule)
     kernels = found.reveals["kernels"]
     assert json.loads(json.dumps(kernels)) == kernels
-    assert [(len(kernel["lengthscale"]), kernel["outputscale"]) for kernel in kernels] == [
-        (numbers, 1.0)
-    ] * 3
-    assert [kernel["mean"] for kernel in kernels] == [0.0, 0.5, 0.5]
+    for kernel, mean in zip(kernels, (0.0, 0.5, 0.5), strict=True):
+        assert len(kernel["lengthscale"]) == numbers
+        assert (kernel["outputscale"], kernel["mean"]) == (1.0, mean)
     drawn = gp_samples.draw_lengthscales(rng(3), rule, 3, 25)
     assert_array_equal([kernel["lengthscale"] for kernel in kernels], drawn)
     assert reveals_of("gp_samples.within_model") == {"kernels", "functions", "offset"}
@@ -136,12 +126,10 @@ def test_the_kernels_are_plain_numbers(rule, numbers):
 def test_one_feature_by_hand():
     found = gp_samples.Functions(np.array([[[1.0, 2.0]]]), np.array([[0.5]]), np.array([[3.0]]))
     x = np.array([0.25, -1.0])
-    assert_allclose(found.values(x[None]), [[np.sqrt(2) * 3 * np.cos(-1.25)]], rtol=1e-14)
-    assert_allclose(
-        found.gradients(x),
-        [[-np.sqrt(2) * 3 * np.sin(-1.25) * 1, -np.sqrt(2) * 3 * np.sin(-1.25) * 2]],
-        rtol=1e-14,
-    )
+    height = np.sqrt(2) * 3
+    assert_allclose(found.values(x[None]), [[height * np.cos(-1.25)]], rtol=1e-14)
+    slope = -height * np.sin(-1.25)
+    assert_allclose(found.gradients(x), [[slope * 1, slope * 2]], rtol=1e-14)
 
 
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])
@@ -157,12 +145,12 @@ def test_gradients_are_difference_quotients(rule):
 # optima
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_the_best_feasible_point_is_that_of_a_grid(seed):
+@pytest.mark.parametrize(("seed", "constraints"), [(0, 2), (1, 2), (3, 0)])
+def test_the_best_feasible_point_is_that_of_a_grid(seed, constraints):
     """d = 2, length-scales of about 0.4: 401 x 401 points, none of which may be better by more than
     the margin explains.
     """
-    found = functions(seed, d=2)
+    found = functions(seed, d=2, constraints=constraints)
     axis = np.linspace(0, 1, 401)
     grid = gp_samples.shown(found.values(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)), 0.5)
     feasible = (grid[:, 1:] <= 0).all(axis=1)
@@ -173,29 +161,5 @@ def test_the_best_feasible_point_is_that_of_a_grid(seed):
     assert grid[feasible, 0].max() - 2e-4 < y < grid[feasible, 0].max() + 0.05
 
 
-def test_without_constraints_it_is_a_plain_maximum():
-    found = functions(3, d=2, constraints=0)
-    axis = np.linspace(0, 1, 401)
-    grid = -found.values(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2))[:, 0]
-    assert_allclose(best(found)[0], grid.max(), atol=2e-4)
-
-
 def test_where_nothing_is_feasible_there_is_no_best_point():
     assert best(functions(), offset=50.0) is None
-
-
-def test_2000_features_are_nearly_gaussian():
-    """Given its features a function is Gaussian: their inner products are the kernel up to
-    1/sqrt(2000).
-    """
-    X, found = rng(3).random((6, 25)), functions(4, d=25, features=2000)
-    scale = problem(4, d=25, features=2000).reveals["kernels"][0]["lengthscale"][0]
-    features = np.sqrt(2 / 2000) * np.cos(X @ found.frequencies[0].T + found.phases[0])
-    assert_allclose(features @ features.T, RBF(scale)(X), atol=0.1)
-    assert_allclose(found.values(X)[:, 0], features @ found.weights[0], rtol=1e-12)
-
-
-def test_the_scale_of_gibo_at_its_own_base():
-    """At d = 2 it is 0.1; half the length-scale lies within 30 % of it."""
-    drawn = gp_samples.draw_lengthscales(rng(6), "gibo", 5000, 2)
-    assert_allclose([drawn.min(), drawn.max()], [0.14, 0.26], atol=1e-3)

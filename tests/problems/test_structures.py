@@ -20,13 +20,9 @@ def problem(name, **changes):
     return load(f"structures.{name}")(rng(), **{**OPTIONS[name], **changes})
 
 
-def truss(under):
+def truss(under, bars=structures.BARS):
     return structures.assemble(
-        structures.NODES,
-        structures.BARS,
-        structures.SUPPORTS,
-        structures.LOADS[under],
-        structures.MODULUS,
+        structures.NODES, bars, structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
     )
 
 
@@ -66,10 +62,8 @@ RESPONSES = [
 def test_responses_that_were_computed_elsewhere(
     areas, under, weight, stress, displacement, strength, deflection
 ):
-    stresses, displacements = truss(under).respond(areas[None])
-    assert_allclose(
-        [np.abs(stresses).max(), np.abs(displacements).max()], [stress, displacement], rtol=1e-9
-    )
+    greatest = [np.abs(response).max() for response in truss(under).respond(areas[None])]
+    assert_allclose(greatest, [stress, displacement], rtol=1e-9)
     found = true(problem("truss25", load=under), at(areas))
     assert_allclose(found.y, [-weight / 100], rtol=1e-12)
     assert_allclose(found.g, [[strength, deflection]], rtol=0, atol=1e-9)
@@ -98,40 +92,29 @@ def test_every_node_is_in_equilibrium_and_the_work_is_stored(under):
     """
     found, areas = truss(under), rng(1).uniform(*structures.AREAS, (5, 25))
     stresses, displacements = found.respond(areas)
+    loads = {
+        node: np.array(structures.LOADS[under].get(node, np.zeros(3))) for node in range(1, 11)
+    }
     for A, s, u in zip(areas, stresses, displacements, strict=True):
-        rest = {
-            node: np.array(structures.LOADS[under].get(node, np.zeros(3))) for node in range(1, 11)
-        }
-        work = 0.0
+        rest, work = {node: load.copy() for node, load in loads.items()}, 0.0
         for force, (a, b) in zip(s * A, structures.BARS, strict=True):
             along = np.subtract(structures.NODES[b], structures.NODES[a])
             rest[a] += force * along / np.linalg.norm(along)
             rest[b] -= force * along / np.linalg.norm(along)
         for node in range(1, 7):
             assert_allclose(rest[node], 0, atol=1e-8)  # lb
-            work += (
-                np.dot(structures.LOADS[under].get(node, np.zeros(3)), u[3 * node - 3 : 3 * node])
-                / 2
-            )
-        assert_allclose(
-            sum(rest[node] for node in structures.SUPPORTS),
-            np.sum(list(structures.LOADS[under].values()), 0),
-            atol=1e-8,
-        )
-        assert_allclose(
-            (s**2 * A * found.lengths).sum() / (2 * structures.MODULUS), work, rtol=1e-11
-        )
+            work += np.dot(loads[node], u[3 * node - 3 : 3 * node]) / 2
+        held = sum(rest[node] for node in structures.SUPPORTS)
+        assert_allclose(held, sum(loads.values()), atol=1e-8)
+        stored = (s**2 * A * found.lengths).sum() / (2 * structures.MODULUS)
+        assert_allclose(stored, work, rtol=1e-11)
 
 
 def test_what_does_not_stand_is_refused():
     bars = [bar for bar in structures.BARS if 1 not in bar]
-    with pytest.raises(
-        ValueError,
-        match="hold all 18 free coordinates, got a mechanism of rank 15: add bars or supports",
-    ):
-        structures.assemble(
-            structures.NODES, bars, structures.SUPPORTS, structures.LOADS["S"], structures.MODULUS
-        )
+    said = "hold all 18 free coordinates, got a mechanism of rank 15: add bars or supports"
+    with pytest.raises(ValueError, match=said):
+        truss("S", bars)
     for area in (0.0, -0.5, np.nan):
         with pytest.raises(ValueError, match=f"expected positive areas, got {area} in"):
             truss("S").respond(np.where(np.arange(25) == 3, area, 1.0)[None])
@@ -145,13 +128,11 @@ def test_a_constant_section_bends_as_in_the_textbook():
     stresses, tip = structures.bend(sides(1.0, 3.0))
     assert_allclose(tip, [500 * 100**3 / (3 * 2.9e7 * 27 / 12)], rtol=1e-13)
     assert_allclose(stresses[0], 6 * 500 * (100 - 4 * np.arange(25)) / 9, rtol=1e-13)
-    found = true(problem("cantilever"), at(sides(1.0, 3.0), structures.SIDES))
-    assert_allclose(found.y, [-3], rtol=1e-13)
-    assert_allclose(found.g, [[-0.1306492680, 0.0217113665]], atol=1e-9)
-    slipped = true(
-        problem("cantilever", displacement="official-code"), at(sides(1.0, 3.0), structures.SIDES)
-    )
-    assert_allclose(slipped.g, [[-0.1306492680, -2.0217113665]], atol=1e-9)
+    query = at(sides(1.0, 3.0), structures.SIDES)
+    for displacement, limit in (("correct", 0.0217113665), ("official-code", -2.0217113665)):
+        found = true(problem("cantilever", displacement=displacement), query)
+        assert_allclose(found.y, [-3], rtol=1e-13)
+        assert_allclose(found.g, [[-0.1306492680, limit]], atol=1e-9)
 
 
 def finite_elements(w, h):
@@ -331,34 +312,23 @@ def test_sequential_quadratic_programming_finds_the_lightest_trusses_again(
 def test_a_query_runs_through_the_bounds_in_proportion():
     length = truss("S").lengths.sum()
     for u, area in ((0.0, 0.01), (0.5, 2.505), (1.0, 5.0)):
-        assert_allclose(
-            true(problem("truss25"), np.full(25, u)).y, [-0.1 * length * area / 100], rtol=1e-12
-        )
+        found = true(problem("truss25"), np.full(25, u))
+        assert_allclose(found.y, [-0.1 * length * area / 100], rtol=1e-12)
     query = np.where(np.arange(50) % 2 == 0, 0.0, 1.0)  # widths least, heights greatest
     found = true(problem("cantilever"), query)
     assert_allclose(found.y, [-100 * 0.5 * 5 / 100], rtol=1e-12)
-    assert_allclose(
-        found.g[0, 1], 500 * 100**3 / (3 * 2.9e7 * 0.5 * 125 / 12) / 2.5 - 1, rtol=1e-12
-    )
+    tip = 500 * 100**3 / (3 * 2.9e7 * 0.5 * 125 / 12)
+    assert_allclose(found.g[0, 1], tip / 2.5 - 1, rtol=1e-12)
 
 
 def test_the_smooth_maximum_by_hand():
-    assert_allclose(
-        structures.smooth_maximum(np.array([[0.0, 0.0], [-1.0, -0.9]]), 20.0),
-        [np.log(2) / 20, -0.9 + np.log1p(np.exp(-2)) / 20],
-    )
+    found = structures.smooth_maximum(np.array([[0.0, 0.0], [-1.0, -0.9]]), 20.0)
+    assert_allclose(found, [np.log(2) / 20, -0.9 + np.log1p(np.exp(-2)) / 20])
     values = rng(13).standard_normal((50, 25)) * 100
     excess = structures.smooth_maximum(values, 20.0) - values.max(axis=1)
     assert excess.min() > -1e-12 and excess.max() < np.log(25) / 20
-    assert_allclose(
-        structures.smooth_maximum(np.full((1, 18), 3.0), 20.0), [3 + np.log(18) / 20], rtol=1e-14
-    )
-
-
-READINGS = [
-    ("truss25", {"load": "official", "alpha": 10.0}),
-    ("cantilever", {"displacement": "official-code"}),
-]
+    equal = structures.smooth_maximum(np.full((1, 18), 3.0), 20.0)
+    assert_allclose(equal, [3 + np.log(18) / 20], rtol=1e-14)
 
 
 def test_three_bars_along_the_axes_by_hand():
@@ -388,9 +358,8 @@ def test_no_corner_of_the_box_is_singular():
     assert_allclose(np.einsum("nij,nj->ni", K, u), np.tile(found.load, (200, 1)), atol=1e-5)
 
 
-@pytest.mark.parametrize(("name", "changes"), READINGS)
-def test_no_feasible_point_around_is_better(name, changes):
-    found = problem(name, **changes)
+def test_no_feasible_truss_around_is_lighter():
+    found = problem("truss25", alpha=10.0)
     size = rng(7).choice([1e-4, 1e-3, 1e-2], (20000, 1))
     query = np.clip(found.best_at + size * rng(6).standard_normal((20000, found.domain.d)), 0, 1)
     reached = true(found, np.vstack([query, rng(8).random((20000, found.domain.d))]))
@@ -402,23 +371,3 @@ def test_no_feasible_point_around_is_better(name, changes):
 def test_where_no_optimum_is_stored_none_is_claimed():
     found = problem("truss25", load="M1", alpha=10.0)
     assert found.best is None and found.best_at is None
-
-
-@pytest.mark.parametrize(
-    ("name", "changes", "n", "share", "mean"),
-    [  # of uniform designs, and their mean in 100 lb or 100 in^3
-        ("truss25", {}, 20000, 0.631, 8.284),
-        ("truss25", {"load": "S"}, 20000, 0.134, 8.284),
-        ("truss25", {"load": "M1"}, 20000, 0.120, 8.284),
-        ("truss25", {"load": "M2"}, 20000, 0.125, 8.284),
-        ("cantilever", {}, 100000, 0.0066, 7.5625),
-        ("cantilever", {"displacement": "official-code"}, 100000, 0.0069, 7.5625),
-    ],
-)
-def test_the_share_of_feasible_designs(name, changes, n, share, mean):
-    """Mean volume 25 * 4 * 2.75^2, mean weight 2.505 * 0.1 sum of lengths; four standard errors."""
-    found = problem(name, **changes)
-    seen = true(found, rng(11).random((n, found.domain.d)))
-    feasible = (seen.g <= 0).all(axis=1).mean()
-    assert abs(feasible - share) < 4 * np.sqrt(share * (1 - share) / n) + 5e-4 * share
-    assert abs(-seen.y.mean() - mean) < 4 * seen.y.std() / np.sqrt(n) + 1e-3

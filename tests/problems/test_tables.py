@@ -2,8 +2,6 @@
 files that are not what they should be.
 """
 
-import json
-import os
 from pathlib import Path
 
 import numpy as np
@@ -13,26 +11,15 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import load, tables
-from tests.problems.asked import rng
+from tests.problems.asked import needs_data, real, rng, written
 
-ROOT = Path(__file__).resolve().parents[2]
 # two features, target
 VALUES = np.array([[3.0, 4.0, 10.0], [6.0, 8.0, 30.0], [0.0, 6.0, 30.0], [3.0, 2.0, 20.0]])
 OPTIONS = {"noise": 0.01, "features": "z-scored", "target": "unit-interval"}
 
 
-def prepared(
-    folder: Path, values: np.ndarray = VALUES, data: str = "real", last: str = "target"
-) -> Path:
-    """A table as the preparation writes it, but its numbers lie plainly in the file."""
-    header = {"name": "toy", "data": data, "content_sha256": "ab" * 32}
-    table = pa.Table.from_arrays(
-        [pa.array(column) for column in values.T], names=["length", "height", last]
-    )
-    path = folder / "toy.parquet"
-    table = table.replace_schema_metadata({"noregret": json.dumps(header)})
-    pq.write_table(table, path, write_page_checksum=True, use_dictionary=False, compression="none")
-    return path
+def prepared(folder: Path, values: np.ndarray = VALUES, **options: str) -> Path:
+    return written(folder, values, **options)
 
 
 def problem(path: Path, **changes: object):
@@ -95,29 +82,12 @@ def test_provenance_travels_with_the_problem(tmp_path):
     assert (found.data, found.data_sha256) == ("substitute: a toy", "ab" * 32)
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (
-            {"features": "scaled"},
-            "expected features to be z-scored or unit-norm or raw, got 'scaled'",
-        ),
-        ({"target": "log"}, "expected target to be unit-interval or raw, got 'log'"),
-        ({"noise": -0.1}, "expected a standard deviation noise >= 0, got -0.1"),
-        ({"noise": float("nan")}, "expected a standard deviation noise >= 0, got nan"),
-    ],
-)
-def test_wrong_options_are_named(tmp_path, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem(prepared(tmp_path), **wrong)
-
-
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_number_that_is_not_finite_is_located(tmp_path, bad):
     values = VALUES.copy()
     values[2, 1] = bad
     with pytest.raises(
-        ValueError, match=rf"got height = {bad} in row 2 .*or `python -m workflow.fetch toy`"
+        ValueError, match=rf"got x1 = {bad} in row 2 .*or `python -m workflow.fetch toy`"
     ):
         problem(prepared(tmp_path, values))
 
@@ -153,21 +123,13 @@ def test_a_flipped_bit_or_a_cut_is_noticed(tmp_path):
             problem(path)
 
 
-@pytest.mark.skipif(
-    "NOREGRET_DATA" not in os.environ, reason="needs the real data: set NOREGRET_DATA to a mirror"
-)
+@needs_data
 @pytest.mark.parametrize(
     ("name", "arms", "best", "label"),
     [("abalone", 4177, 29.0, "ring count"), ("cadata", 20640, 500001.0, "median house value")],
 )
 def test_the_real_tables(tmp_path, name, arms, best, label):
-    from workflow.data import fetch
-
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "manifest.yaml").write_bytes(
-        (ROOT / "data" / "manifest.yaml").read_bytes()
-    )
-    path = fetch.prepare(name, root=tmp_path, substitutes=False)
+    path = real(tmp_path, name)
     found = load(f"tables.{name}")(rng(), data=path, noise=0.01, features="z-scored", target="raw")
     assert found.domain.points.shape == (arms, 8)
     # longitude: 20640 sums of 120 / 2

@@ -60,10 +60,8 @@ def obvious(topology, sent, interference):
             if k != i and (interference == "all" or 25 - loss(place, topology.nodes[i]) >= -82)
         ]
         for user in group:
-            received = [
-                power * 10 ** (-loss(place, user) / 10)
-                for place, power in zip(topology.nodes, sent, strict=True)
-            ]
+            gains = [10 ** (-loss(place, user) / 10) for place in topology.nodes]
+            received = np.multiply(gains, sent)
             found.append(received[i] / (thermal + sum(received[k] for k in others)))
     return np.array(found)
 
@@ -107,18 +105,10 @@ def test_it_agrees_with_the_obvious_way(name, interference):
     sent = wlan.powers(rng(1).random((5, len(made.heard))), scale="dBm")
     expected = np.array([obvious(TOPOLOGIES[name], one, interference) for one in sent.tolist()])
     assert_allclose(made.sinr(sent), expected, rtol=1e-12)
-    found = true(
-        problem(topology=name, interference=interference, scale="dBm"),
-        rng(1).random((5, len(made.heard))),
-    )
-    sizes = [len(group) for group in TOPOLOGIES[name].users]
-    summed = np.stack(
-        [
-            part.sum(axis=1)
-            for part in np.split(np.log2(1 + expected), np.cumsum(sizes)[:-1], axis=1)
-        ],
-        axis=1,
-    )
+    same = problem(topology=name, interference=interference, scale="dBm")
+    found = true(same, rng(1).random((5, len(made.heard))))
+    first = np.cumsum([0, *map(len, TOPOLOGIES[name].users)])[:-1]  # users of each node
+    summed = np.add.reduceat(np.log2(1 + expected), first, axis=1)
     assert_allclose(found.factor_values, summed, rtol=1e-12)
     assert_allclose(found.y, summed.sum(axis=1), rtol=1e-12)
 
@@ -126,10 +116,11 @@ def test_it_agrees_with_the_obvious_way(name, interference):
 def test_published_capacities_lie_between_uniform_powers_and_the_optimum():
     found = problem(interference="all")
     assert -true(found, rng(2).random((2000, 12))).y.mean() == pytest.approx(-114.5, abs=0.2)
-    starts = [minimize(lambda x: -true(found, x).y[0], x, bounds=[(0, 1)] * 12) for x in (
-        rng(2).random((10, 12))
-    )]  # fmt: skip
-    assert min(start.fun for start in starts) == pytest.approx(-123.75, abs=0.01)
+    ends = [
+        minimize(lambda x: -true(found, x).y[0], start, bounds=[(0, 1)] * 12).fun
+        for start in rng(2).random((10, 12))
+    ]
+    assert min(ends) == pytest.approx(-123.75, abs=0.01)
 
 
 # units
@@ -139,14 +130,11 @@ def test_both_scales_reach_the_same_ends():
     ends = np.array([[0.0], [1.0]])
     for scale in wlan.SCALES:
         assert_allclose(wlan.powers(ends, scale=scale), [[10**0.1], [10**2.5]], rtol=1e-14)
-    assert_allclose(
-        wlan.powers(np.array([0.5]), scale="linear"), [(10**0.1 + 10**2.5) / 2], rtol=1e-14
-    )
-    assert_allclose(wlan.powers(np.array([0.5]), scale="dBm"), [10**1.3], rtol=1e-14)
-    for corner in rng(10).integers(0, 2, (5, 12)).astype(float):
-        assert_allclose(
-            *(true(problem(scale=scale), corner).factor_values for scale in wlan.SCALES), rtol=1e-12
-        )
+    for scale, middle in (("linear", (10**0.1 + 10**2.5) / 2), ("dBm", 10**1.3)):
+        assert_allclose(wlan.powers(np.array([0.5]), scale=scale), [middle], rtol=1e-14)
+    corners = rng(10).integers(0, 2, (5, 12)).astype(float)
+    one, other = (true(problem(scale=scale), corners).factor_values for scale in wlan.SCALES)
+    assert_allclose(one, other, rtol=1e-12)
 
 
 def test_bandwidth_is_a_unit():
@@ -269,9 +257,8 @@ def test_ns3_says_its_version(ns3):
 @pytest.mark.parametrize(("name", "interference"), BOTH)
 def test_the_chain_of_ns3_gives_the_same_sinrs(ns3, name, interference):
     made = network(name, interference)
-    query = np.vstack(
-        [rng(17).random((3, len(made.heard))), np.zeros(len(made.heard)), np.ones(len(made.heard))]
-    )
+    n = len(made.heard)
+    query = np.vstack([rng(17).random((3, n)), np.zeros(n), np.ones(n)])
     sent = wlan.powers(query, scale="linear")
     found = wlan.simulated(ns3, "chain", made, sent, rng())
     assert_allclose(decibels(found), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
@@ -336,19 +323,11 @@ def test_the_program_says_what_it_misses(ns3, given, complaint):
 
 
 def test_the_program_itself_by_hand(ns3):
-    """One node, one user 10 m away, 20 dBm."""
+    """One node, one user 10 m away, 20 dBm; and a user within a metre of its node."""
+    made, sent = wlan.network(TWO, interference="all"), np.array([[100.0, 10.0]])
+    near = wlan.simulated(ns3, "chain", made, sent, rng())
+    assert_allclose(decibels(near), decibels(made.sinr(sent)), rtol=0, atol=1e-9)
     for mode in ("chain", "sniffer", "csma"):
         given = f"{mode} 1 1 1\n0 0\n10 0 0\n1\n1 20\n"
         done = subprocess.run([ns3], input=given, capture_output=True, text=True, check=True)
         assert float(done.stdout) == pytest.approx(37.28829, abs=5e-6)
-
-
-def test_the_chain_knows_a_user_within_a_metre_of_its_node(ns3):
-    made = wlan.network(TWO, interference="all")
-    sent = np.array([[100.0, 10.0]])
-    assert_allclose(
-        decibels(wlan.simulated(ns3, "chain", made, sent, rng())),
-        decibels(made.sinr(sent)),
-        rtol=0,
-        atol=1e-9,
-    )

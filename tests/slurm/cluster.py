@@ -1,7 +1,7 @@
 """A Slurm cluster of this one machine, for tests: munged, slurmctld and slurmd on loopback, with
 all their files in one folder.
 
-    python tests/slurm/cluster.py start DIR [--cores N]
+    python tests/slurm/cluster.py start DIR
     python tests/slurm/cluster.py stop DIR
 
 In between: sbatch, squeue, snakemake --workflow-profile profiles/slurm. Needs root. It stops only
@@ -76,12 +76,11 @@ class Unavailable(RuntimeError):
 
 class Cluster:
     """The daemons whose files lie in `folder`; what they are is written there, so that another
-    process may stop them. The node says to have so many `cores`; 0: enough for tests, whose jobs
-    wait more than they compute.
+    process may stop them.
     """
 
-    def __init__(self, folder: Path, cores: int = 0) -> None:
-        self.folder, self.cores = folder.resolve(), cores
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
         self.conf = self.folder / "slurm.conf"
 
     def start(self) -> None:
@@ -100,7 +99,7 @@ class Cluster:
                 host=host(),
                 controller_port=controller_port,
                 node_port=node_port,
-                cpus=self.cores or cpus,
+                cpus=cpus,
                 memory=memory,
             )
         )
@@ -201,24 +200,11 @@ class Cluster:
 
 
 def prepare() -> None:
-    """Make sure that Slurm's programs are here; in a container they are installed.
-
-    Raises Unavailable.
-    """
+    """Make sure that Slurm's programs are here. Raises Unavailable."""
     if sys.platform != "linux" or os.geteuid() != 0:
         raise Unavailable("Slurm's daemons need Linux and root")
-    if not (missing := [name for name in PROGRAMS if find(name) is None]):
-        return
-    if shutil.which("apt-get") is None or Path("/run/systemd/system").exists():
+    if missing := [name for name in PROGRAMS if find(name) is None]:
         raise Unavailable(f"{', '.join(missing)} not found: install {' and '.join(PACKAGES)}")
-    apt = ("apt-get", "-o", "Acquire::Retries=0", "-o", "Acquire::http::Timeout=20")
-    install = (*apt, "install", "--yes", "--no-install-recommends", *PACKAGES)
-    for step in (install, (*apt, "update"), install):
-        quiet = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-        done = subprocess.run(step, capture_output=True, text=True, check=False, env=quiet)
-        if step is install and done.returncode == 0:
-            return
-    raise Unavailable(f"{' '.join(install)}: {done.stderr.strip()[-500:]}")
 
 
 def find(name: str) -> str | None:
@@ -325,16 +311,9 @@ def main() -> int:
     )
     parser.add_argument("action", choices=["start", "stop"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument(
-        "--cores",
-        type=int,
-        default=0,
-        help="that the node says to have: as many as there are, where jobs are to be timed"
-        f" (default: at least {SLOTS}, for tests, whose jobs wait)",
-    )
     options = parser.parse_args()
     try:
-        getattr(Cluster(options.folder, options.cores), options.action)()
+        getattr(Cluster(options.folder), options.action)()
     except Unavailable as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -6,12 +6,13 @@ That process is forked from the test's: what a test has patched is patched there
 from __future__ import annotations
 
 from workflow.run import supervisor
-from workflow.run.target import Limits, Made, Target
+from workflow.run.target import Target
 
 
-def make(*targets: Target, limits: Limits = Limits()) -> list[Made]:
-    """All of them, one by one. Raises Failed, Refused."""
-    return [supervisor.made(target, limits) for target in targets]
+def make(*targets: Target) -> None:
+    """All of them, one by one. Raises Failed."""
+    for target in targets:
+        supervisor.make(target)
 
 
 def run(cell, seed: int = 0) -> Target:

@@ -81,7 +81,6 @@ class Toy:
         self.root, self.scale, self.data, self.budget, self.seeds = root, scale, data, budget, seeds
         self.cells: dict[tuple[str, str], Cell] = {}
         self.studies: dict[str, Study] = {}
-        self.elsewhere: set[tuple[str, str]] = set()
         self.entry: dict[str, Any] = {
             "paper": {"key": "toy2026", "title": "A toy", "venue": "nowhere"},
             "scales": {"paper": {}, "short": {"variants": ["b-1"]}},
@@ -191,6 +190,7 @@ class Toy:
         for seed in made.seeds:
             header = {
                 "paper": "toy",
+                "study": name,
                 "seed": seed,
                 "digest": with_data(made.digest, SHA),
                 "status": "complete",
@@ -214,7 +214,6 @@ class Toy:
             cells,
             self.cells,
             self.studies,
-            frozenset(self.elsewhere),
             frozenset(self._reached()),
         )
 

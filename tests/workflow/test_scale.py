@@ -166,8 +166,8 @@ def test_ten_thousand_runs_are_as_many_jobs_or_few_and_keep_their_limits(tmp_pat
     other = planned(copy)
     assert sum(map(len, other.together().values())) == len(other.cells) == RUNS / SEEDS
 
-    printed, most = spent(copy, "workflow.plan", "--scale", "paper")
-    assert re.search(rf"^sum +1000 +{RUNS} ", printed, re.MULTILINE) and most < 1024
+    printed, most = spent(copy, "workflow.status", "--scale", "paper")
+    assert re.search(rf"^total +{RUNS} ", printed, re.MULTILINE) and most < 1024
     finish(copy)
     for arguments, said in [((), "Nothing to be done"), (("-n", "--forceall"), r"\ntotal +\d+")]:
         command = ("snakemake", "--cores", "2", *arguments, "--config", "scale=paper")

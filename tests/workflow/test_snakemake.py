@@ -230,7 +230,7 @@ def test_a_configuration_may_be_a_file_with_lists(finished, tmp_path):
     for text, code, said in (
         ("papers: [mini]", 0, "Nothing to be done"),
         ("papers: {mini: 1}", 1, "is not of type"),
-        ("seeds: [0, 2]", 1, "expected consecutive ones"),
+        ("seeds: [0, 1]", 1, "is not of type"),
         ("papers: [mino]", 1, "did you mean 'mini'"),
     ):
         (tmp_path / "config.yaml").write_text(f"{text}\n")

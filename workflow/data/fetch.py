@@ -41,14 +41,42 @@ from workflow.trace.record import KEY, atomic
 AGAIN = "remove it and run the workflow again, which fetches it anew"
 
 
-def prepare(name: str, *, root: Path, substitutes: bool, download: bool = True) -> Path:
-    """Write the prepared table of a data set below root/data and return its path; without
-    `download` from a file of this machine or of a mirror.
+def prepare(
+    name: str,
+    *,
+    root: Path,
+    substitutes: bool,
+    output: Path | None = None,
+    unverified: bool = False,
+    download: bool = True,
+) -> Path:
+    """Write the prepared table of a data set to `output`, or to its place below root/data, and
+    return where it is; without `download` from a file of this machine or of a mirror.
 
     Raises DataUnavailable.
     """
-    target = prepared_path(name, root=root, substitutes=substitutes)
-    _prepare(name, target, root=root, substitutes=substitutes, download=download)
+    target = output or prepared_path(name, root=root, substitutes=substitutes)
+    known = read_manifest(root)
+    if name not in known:
+        raise DataUnavailable(
+            f"expected a data set of data/manifest.yaml ({', '.join(known)}), got {name!r}"
+        )
+    dataset = known[name]
+    real = prepared_path(name, root=root, substitutes=False)
+    if substitutes and real.exists() and _is_real(real, dataset, root):
+        with writing(target), atomic(target) as temporary:
+            shutil.copyfile(real, temporary)
+        say(f"{name}: real (a copy of {real}) -> {target}")
+        return target
+    tried: list[str] = []
+    prepared = _table(dataset, root, tried, unverified, download)
+    if prepared is None and not substitutes:
+        raise DataUnavailable(_directions(dataset, root, tried))
+    if prepared is None:
+        made: Prepared = dataset.module.substitute(dataset)
+        prepared = replace(made, data=f"substitute: {dataset.substitute.says}")
+    _write(prepared, dataset, target)
+    say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
     return target
 
 
@@ -92,33 +120,6 @@ def check_table(path: Path, *, root: Path) -> None:
             f"{path}: expected content_sha256 {header['content_sha256']} as it says, got {found}:"
             f" it was changed; {AGAIN}"
         )
-
-
-def _prepare(
-    name: str,
-    target: Path,
-    *,
-    root: Path,
-    substitutes: bool,
-    unverified: bool = False,
-    download: bool = True,
-) -> None:
-    known = read_manifest(root)
-    if name not in known:
-        raise DataUnavailable(
-            f"expected a data set of data/manifest.yaml ({', '.join(known)}), got {name!r}"
-        )
-    dataset = known[name]
-    real = prepared_path(name, root=root, substitutes=False)
-    if substitutes and real.exists() and _is_real(real, dataset, root):
-        with writing(target), atomic(target) as temporary:
-            shutil.copyfile(real, temporary)
-        return say(f"{name}: real (a copy of {real}) -> {target}")
-    tried: list[str] = []
-    prepared = _table(dataset, root, tried, unverified, download)
-    prepared = prepared or _substitute(dataset, root, tried, substitutes)
-    _write(prepared, dataset, target)
-    return say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
 
 
 def _is_real(path: Path, dataset: Dataset, root: Path) -> bool:
@@ -216,39 +217,6 @@ def _source(origin: Origin, path: Path) -> str:
     elif not note.is_file():
         return "data/raw, put there by hand"
     return note.read_text(encoding="utf-8").strip()
-
-
-def _substitute(dataset: Dataset, root: Path, tried: list[str], substitutes: bool) -> Prepared:
-    """What scikit-learn ships, which may be the very table, or what a maker makes.
-
-    Raises DataUnavailable if it is a substitute and these are refused.
-    """
-    if substitutes or dataset.content_sha256:
-        calibration = _calibration(dataset, root)
-        made: Prepared = dataset.module.substitute(dataset, calibration)
-        if made.content_sha256 == dataset.content_sha256:
-            return made
-        if substitutes:
-            is_labelled = made.data.startswith("substitute: ")
-            label = made.data if is_labelled else f"substitute: {dataset.substitute.says}"
-            return replace(made, data=label)
-    raise DataUnavailable(_directions(dataset, root, tried))
-
-
-def _calibration(dataset: Dataset, root: Path) -> Path | None:
-    """The verified file that shapes a substitute; None if neither this machine nor its mirror has
-    it.
-    """
-    for origin in _local(root, dataset.calibration) if dataset.calibration else ():
-        path = root / "data" / "raw" / origin.file.path
-        try:
-            _bring(origin, path, origin.file)
-        except Rejected as reason:
-            _refused(dataset.name, origin, path, reason)
-        else:
-            _source(origin, path)
-            return path
-    return None
 
 
 @dataclass(frozen=True)
@@ -383,10 +351,13 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error(f"-o takes one NAME, got {len(options.names)}")
     root, allowed, failures = Path(), options.substitutes == "allowed", 0
     for name in options.names:
-        target = options.o or prepared_path(name, root=root, substitutes=allowed)
         try:
-            _prepare(
-                name, target, root=root, substitutes=allowed, unverified=options.accept_unverified
+            prepare(
+                name,
+                root=root,
+                substitutes=allowed,
+                output=options.o,
+                unverified=options.accept_unverified,
             )
         except DataUnavailable as error:
             print(error, file=sys.stderr)

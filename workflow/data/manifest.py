@@ -95,7 +95,6 @@ class Dataset(_Entry):
     substitute: Substitute
     format: str = "delimited"
     content_sha256: str = ""
-    calibration: File | None = None
     also_at: tuple[str, ...] = ()
     rows: int = 0
     separator: str = ""

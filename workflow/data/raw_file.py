@@ -11,7 +11,6 @@ import zlib
 from pathlib import Path
 from typing import IO
 
-from workflow.data.foreign import escaped
 from workflow.data.manifest import File
 from workflow.data.places import writing
 from workflow.trace.atomic import atomic
@@ -23,10 +22,18 @@ DAMAGED = (zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAError)
 
 
 class Rejected(Exception):
-    """What one source gave instead of the file; it may be quoted, and is shown escaped."""
+    """What one source gave instead of the file.
+
+    A server may be quoted: what moves a cursor, turns the direction of writing or cannot be seen is
+    shown as an escape, such as \\u202e.
+    """
 
     def __init__(self, reason: str) -> None:
-        super().__init__(escaped(reason))
+        shown = (
+            each if each.isprintable() else each.encode("unicode_escape").decode("ascii")
+            for each in reason
+        )
+        super().__init__("".join(shown))
 
 
 def say(line: str) -> None:

@@ -24,9 +24,8 @@ from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
 from workflow.plan.paper import Paper
-from workflow.plan.parameters import parameters_of
-from workflow.plan.selection import picture as picture_of
-from workflow.plan.selection import picture_cells
+from workflow.plan.parameters import signature
+from workflow.plan.selection import line_of, picture_cells
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError, own_parameters
 from workflow.trace.seeds import with_seed
@@ -41,7 +40,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
     Raises PlanError, BadRecord, NotRun.
     """
-    entry = picture_of(paper, name)
+    entry = line_of(paper, "pictures", name)
     cells, drawer = picture_cells(paper, name), drawer_of(entry)
     store.check(cells)
     best = best_of(store, cells)
@@ -66,7 +65,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 def drawer_of(entry: Mapping[str, Any]) -> Drawer:
     """The function of workflow/draw/drawers that draws. Raises PlanError."""
     try:
-        parameters_of(entry["is"], "workflow/draw/drawers")
+        signature(entry["is"], "workflow/draw/drawers")
     except LookupError as error:
         raise PlanError(f"picture {entry['id']}: `is: {entry['is']}`: {error.args[0]}") from None
     module, _, function = entry["is"].partition(".")
@@ -154,7 +153,7 @@ def _small_print(
         ),
         *facts,
         f"not run: {', '.join(missing)}" if missing else "",
-        picture_of(paper, name).get("note", ""),
+        line_of(paper, "pictures", name).get("note", ""),
     ]
     return " · ".join(filter(None, parts))
 

@@ -48,7 +48,7 @@ def draw(
 
     Raises PlanError, BadRecord.
     """
-    entry, runs = line_of(paper, "profiles", "profile", name), profile_runs(paper, name)
+    entry, runs = line_of(paper, "profiles", name), profile_runs(paper, name)
     store.check(runs)
     panels = [profile(store, own, cells) for own, cells in profile_panels(paper, entry)]
     shares = ", ".join(f"{target:g}" for target in entry["targets"])

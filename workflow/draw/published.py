@@ -17,7 +17,7 @@ from workflow.measure.metrics import metric
 from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
 from workflow.plan.paper import Paper
-from workflow.plan.selection import default_of
+from workflow.plan.selection import planned
 from workflow.trace.cells import Cell
 
 Row = dict[str, Any]
@@ -79,7 +79,7 @@ def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collect
     again, trace by trace, if that run is among those that are `shown`.
     """
     readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
-    usual = default_of(paper, cell)
+    usual = planned(paper, cell.problem, cell.algorithm, cell.variant)
     is_shown = bool(readings) and usual is not None and usual.name in shown
     is_same = is_shown and usual and store.is_same(usual, cell, metric(name).reads)
     return (", ".join(readings) or "default") + (SAME if is_same else "")

@@ -44,7 +44,7 @@ from workflow.measure.statistics import (
 )
 from workflow.measure.store import Store, made_of
 from workflow.plan.paper import Paper
-from workflow.plan.selection import algorithm_of, complete, in_scale, rank_cells, rank_runs, ranks
+from workflow.plan.selection import algorithm_of, complete, in_scale, line_of, rank_cells, rank_runs
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 
@@ -99,7 +99,7 @@ class Ranking:
 
 def ranking(paper: Paper, store: Store, name: str) -> Ranking:
     """The complete part of what was run of a line of ranks. Raises PlanError, BadRecords."""
-    entry, planned = ranks(paper, name), rank_cells(paper, name)
+    entry, planned = line_of(paper, "ranks", name), rank_cells(paper, name)
     run = {
         problem: [curve for curve, cell in row.items() if store.has(cell)]
         for problem, row in planned.items()
@@ -225,7 +225,7 @@ def draw(
     found, other = ranking(paper, store, name), store.of_other_code(runs)
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
         figure = diagram(
-            found, ranks(paper, name)["title"], _small_print(paper, name, found, other)
+            found, line_of(paper, "ranks", name)["title"], _small_print(paper, name, found, other)
         )
         pictures = save(figure, folder / name, title=f"{paper.name} {name}", printed=printed)
     path = folder / f"{name}.csv"
@@ -238,7 +238,7 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
     """Everything a reader must know who sees the picture alone; `other` says which records other
     code made.
     """
-    entry = ranks(paper, name)
+    entry = line_of(paper, "ranks", name)
     several = any("@" in label for label in [*entry["curves"], *entry["problems"]])
     replaced = {
         problem: said

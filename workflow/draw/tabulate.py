@@ -19,7 +19,7 @@ from workflow.measure.store import NotRun, Store, study_table
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
-from workflow.plan.selection import line_of, panels_left, places, table_cells, table_runs
+from workflow.plan.selection import line_of, panel_options, places, table_cells, table_runs
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 from workflow.trace.record import BadRecord
@@ -66,7 +66,7 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
 
 
 def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
-    return line_of(paper, "tables", "table", name)
+    return line_of(paper, "tables", name)
 
 
 def _cell(cell: Any) -> str:
@@ -167,7 +167,7 @@ def _bands(paper: Paper) -> dict[str, list[str]]:
     """The bands that the figures of a paper draw around the curve of each of its cells, by name."""
     found: dict[str, list[str]] = {}
     for entry in paper.entry.get("figures", []):
-        for panel in panels_left(paper, entry):
+        for panel in panel_options(paper, entry["id"]):
             if "study" in panel or panel.get("kind") == "dots":
                 continue  # no curve of a cell, or none with a band
             for _, cell in places(paper, panel):

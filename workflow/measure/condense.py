@@ -30,7 +30,9 @@ COMPARED = "traces"  # hashes of the parts of a trace that `Store.is_same` compa
 
 
 def condensed(found: Record) -> Kept:
-    """What is kept of the record of a cell."""
+    """What is kept of a record; of that of a study all."""
+    if "study" in found.header:
+        return Kept(found.header, found.columns if found.rows else {})
     header = {**found.header, COMPARED: parts_of_trace(found)}
     if not found.rows:
         return Kept(header, {})
@@ -51,8 +53,8 @@ def condensed(found: Record) -> Kept:
 
 
 def restored(kept: Kept) -> Record:
-    """A record of a cell as metrics read it: between the evaluations at which a diagnostic is kept
-    it stays as it was before, and CPU seconds grow evenly.
+    """A record as metrics read it: between the evaluations at which a diagnostic is kept it stays
+    as it was before, and CPU seconds grow evenly.
     """
     columns = dict(kept.columns)
     every = np.arange(kept.rows)
@@ -65,16 +67,6 @@ def restored(kept: Kept) -> Record:
         columns[ASK] = np.diff(columns.pop(SPENT).astype(np.float64), prepend=0.0)
         columns[TELL] = np.zeros(kept.rows)
     return Record(kept.header, columns or {"evaluation": every})
-
-
-def condensed_study(found: Record) -> Kept:
-    """What is kept of the record of a study: all of it."""
-    return Kept(found.header, found.columns if found.rows else {})
-
-
-def restored_study(kept: Kept) -> Record:
-    """The record of a study as it was."""
-    return Record(kept.header, dict(kept.columns) or {"evaluation": np.arange(0)})
 
 
 def sampled(rows: int) -> NDArray[np.int64]:

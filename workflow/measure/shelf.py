@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from workflow.measure.condense import restored, restored_study
+from workflow.measure.condense import restored
 from workflow.measure.recent import Recent
 from workflow.trace import curve_file
 from workflow.trace.cells import Cell, Study, with_data
@@ -38,11 +38,10 @@ class Shelf:
 
     def record(self, run: Cell | Study, seed: int) -> Record:
         """The record of a seed that is published. Raises BadRecord where the file is damaged."""
-        restore = restored if isinstance(run, Cell) else restored_study
         path = self.place(run)
 
         def found() -> dict[int, Record]:
-            return {number: restore(kept) for number, kept in curve_file.read(path).items()}
+            return {number: restored(kept) for number, kept in curve_file.read(path).items()}
 
         return self._files.get(path, found)[seed]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ from workflow.measure.metrics import (
     ratio_to,
 )
 from workflow.measure.recent import Recent
-from workflow.measure.shelf import Shelf, bytes_of
+from workflow.measure.shelf import Shelf, bytes_of, digest_today
 from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
@@ -55,6 +55,18 @@ class BadRecords(record.BadRecord):
 
 class NotRun(LookupError):
     """A partial report asked for a run of which no record exists."""
+
+
+@dataclass
+class _Checked:
+    """The verified records of a run: their headers by seed; which seeds count, which timed out, and
+    which of both other code, parameters or data made.
+    """
+
+    headers: dict[int, Mapping[str, Any]] = field(default_factory=dict)
+    seeds: tuple[int, ...] = ()
+    late: tuple[int, ...] = ()
+    other: tuple[int, ...] = ()
 
 
 class Store:
@@ -81,26 +93,23 @@ class Store:
         self.fresh, self.other_code = fresh, other_code
         self._shelf = Shelf(root if published is None else published)
         self._lent: set[tuple[str, int]] = set()  # seeds of runs that are read from the shelf
-        self._other: dict[str, tuple[int, ...]] = {}
+        self._checked: dict[str, _Checked] = {}
         self._hashes: dict[tuple[object, object], str] = {}
-        self._seeds: dict[str, tuple[int, ...]] = {}
         self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
         self._records: Recent[Path, Record] = Recent(bytes_of)
         self._numbers: dict[Hashable, Array] = {}
-        self._headers: dict[str, dict[int, Mapping[str, Any]]] = {}
-        self._late: dict[str, tuple[int, ...]] = {}
         self._best: dict[str, float] = {}
         self._traces: dict[tuple[str, int], dict[str, str]] = {}
 
     def check(self, runs: Iterable[Run]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
         refused: list[str] = []
-        new = {name: run for run in runs if (name := run.name) not in self._seeds}
+        new = {name: run for run in runs if (name := run.name) not in self._checked}
         for name, run in new.items():
-            good, bad = self._verify(run)
+            found, bad = self._verify(run)
             refused += bad
             if not bad:
-                self._seeds[name] = good
+                self._checked[name] = found
         if refused:
             more = [f"... and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
             lines = "\n".join(f"  {line}" for line in [*refused[:SHOWN], *more])
@@ -114,44 +123,41 @@ class Store:
 
         Raises NotRun where a partial report finds none.
         """
-        self.check([run])
-        if not self._seeds[run.name]:
-            what = "all seeds timed out" if self._late.get(run.name) else "not run"
+        found = self._of(run)
+        if not found.seeds:
+            what = "all seeds timed out" if found.late else "not run"
             raise NotRun(f"{run.name}: {what} at scale {self.paper.scale}")
-        return self._seeds[run.name]
+        return found.seeds
 
     def headers(self, run: Run) -> Mapping[int, Mapping[str, Any]]:
         """The headers of all records of a run that count, by seed; those that timed out, too."""
-        self.check([run])
-        return self._headers[run.name]
+        return self._of(run).headers
 
     def timeouts(self, run: Run) -> tuple[int, ...]:
         """The seeds of a run whose result is that an evaluation took too long: no report shows
         them, and it says so.
         """
-        self.check([run])
-        return self._late.get(run.name, ())
+        return self._of(run).late
 
     def is_short(self, runs: Iterable[Run]) -> bool:
         """Whether a partial report lacks planned seeds of some runs."""
         every = list(runs)
         self.check(every)
-        return any(self._counted(run.name) < len(run.seeds) for run in every)
+        return any(len(self.headers(run)) < len(run.seeds) for run in every)
 
     def made_by_other_code(self, run: Run) -> tuple[int, ...]:
         """The seeds of a run whose records other code, parameters or data made than the present
         ones: whoever admits such records says so.
         """
-        self.check([run])
-        return self._other.get(run.name, ())
+        return self._of(run).other
 
     def of_other_code(self, runs: Iterable[Run]) -> str:
         """How many records of which of these runs other code made, in words; "" where none."""
-        others = {run.name: len(self.made_by_other_code(run)) for run in runs}
+        every = {run.name: self._of(run) for run in runs}
         parts = [
-            f"{count} of {self._counted(name)} records of {name.partition('/')[2]}"
-            for name, count in others.items()
-            if count
+            f"{len(found.other)} of {len(found.headers)} records of {name.partition('/')[2]}"
+            for name, found in every.items()
+            if found.other
         ]
         more = [f"and of {len(parts) - NAMED} more runs"] if len(parts) > NAMED else []
         return ", ".join([*parts[:NAMED], *more])
@@ -160,19 +166,18 @@ class Store:
         """Sentences on what the records verified so far were made with, where that is not one code
         path of the CPU, one version of each library and the present code.
         """
-        every = (header for headers in self._headers.values() for header in headers.values())
+        every = [header for one in self._checked.values() for header in one.headers.values()]
         found = mixture.sentences(every)
-        if other := sum(map(len, self._other.values())):
-            total = sum(map(self._counted, self._seeds))
+        if other := sum(len(one.other) for one in self._checked.values()):
             found.append(
-                f"{other} of {total} records here were made by other code, parameters or data than"
-                " today's, which may make others (docs/data.md)."
+                f"{other} of {len(every)} records here were made by other code, parameters or data"
+                " than today's, which may make others (docs/data.md)."
             )
         return found
 
-    def _counted(self, name: str) -> int:
-        """How many records a run has that was checked."""
-        return len(self._seeds[name]) + len(self._late.get(name, ()))
+    def _of(self, run: Run) -> _Checked:
+        self.check([run])
+        return self._checked[run.name]
 
     def lacks(self, runs: Mapping[str, Run]) -> list[str]:
         """Of which runs, by their labels, how many seeds lack since an evaluation took too long."""
@@ -187,8 +192,7 @@ class Store:
         """Whether a run has records: in a partial report those that only decide an optimum may be
         missing.
         """
-        self.check([run])
-        return bool(self._seeds[run.name])
+        return bool(self._of(run).seeds)
 
     def record(self, run: Run, seed: int) -> Record:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
@@ -237,8 +241,7 @@ class Store:
         if one.name == other.name:
             return True
         self.check([one, other])
-        there = [{*self._seeds[cell.name], *self.timeouts(cell)} for cell in (one, other)]
-        common = there[0] & there[1]
+        common = self.headers(one).keys() & self.headers(other).keys()
         return (
             reads != TIME
             and bool(common)
@@ -279,7 +282,7 @@ class Store:
             cells = companions(self.paper, cell)
             self.check(cells)
             records = (
-                self._found(other, seed) for other in cells for seed in self._seeds[other.name]
+                self._found(other, seed) for other in cells for seed in self._of(other).seeds
             )
             self._best[cell.problem_name] = float(
                 max(
@@ -312,32 +315,30 @@ class Store:
             )
         return found.columns[name].astype(np.float64)
 
-    def _verify(self, run: Run) -> tuple[tuple[int, ...], list[str]]:
-        """The good seeds of a run and a sentence for each record that is refused."""
+    def _verify(self, run: Run) -> tuple[_Checked, list[str]]:
+        """The records of a run, and a sentence for each that is refused."""
+        checked = _Checked()
         if len(set(run.seeds)) != len(run.seeds):
-            return (), [f"{run.name}: expected distinct seeds, got {run.seeds}"]
-        good: list[int] = []
-        late: list[int] = []
-        other: list[int] = []
+            return checked, [f"{run.name}: expected distinct seeds, got {run.seeds}"]
         bad: list[str] = []
-        headers: dict[int, Mapping[str, Any]] = {}
         for seed in run.seeds:
             try:
                 found = self._admitted(run, seed)
             except DataUnavailable as error:
-                return (), [f"{run.name}: {error}"]
+                return checked, [f"{run.name}: {error}"]
             except record.BadRecord as error:
                 bad.append(str(error))
                 continue
             if found is None:
                 continue
-            (late if found.header.get("status") == record.TIMEOUT else good).append(seed)
+            checked.headers[seed] = found.header
+            if found.header.get("status") == record.TIMEOUT:
+                checked.late += (seed,)
+            else:
+                checked.seeds += (seed,)
             if not self.is_current(run, found.header):
-                other.append(seed)
-            headers[seed] = found.header
-        self._late[run.name], self._other[run.name] = tuple(late), tuple(other)
-        self._headers[run.name] = headers
-        return tuple(good), bad
+                checked.other += (seed,)
+        return checked, bad
 
     def _admitted(self, run: Run, seed: int) -> Record | None:
         """The record of a seed: that of results/, or the published one where that is missing, stale
@@ -380,24 +381,20 @@ class Store:
 
     def _expected(self, run: Run) -> str:
         """The digest of the records of a run today. Raises DataUnavailable."""
-        return with_data(run.digest, self._data_now(run))
-
-    def _data_now(self, run: Run) -> str:
-        """As `data_sha256`, looked up once. Raises DataUnavailable."""
         key = (run.problem_entry.get("simulator"), run.problem_entry.get("data"))
         if key not in self._hashes:
             self._hashes[key] = self.data_sha256(run)
-        return self._hashes[key]
+        return with_data(run.digest, self._hashes[key])
 
     def is_current(self, run: Run, header: Mapping[str, Any]) -> bool:
         """Whether a record that says this was made by the present code, parameters and data; by
         the data that it names where those of its problem are not on this machine.
         """
         try:
-            data = self._data_now(run)
+            expected = self._expected(run)
         except DataUnavailable:
-            data = str(header.get("data_sha256", ""))
-        return header.get("digest") == with_data(run.digest, data)
+            expected = digest_today(run, header)
+        return header.get("digest") == expected
 
     def data_sha256(self, run: Run) -> str:
         """The hash of the prepared table or of the simulator's version that the run's problem has

@@ -32,39 +32,23 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workflow.measure.shelf import Shelf, digest_today
+from workflow.measure.shelf import Shelf
 from workflow.operate import verify
 from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
+from workflow.plan.parameters import GIVEN, dotted
 from workflow.trace import curve_file
-from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study
+from workflow.trace.cells import Cell, PlanError, Study
 from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
 from workflow.trace.record import BadRecord
 
 FEWEST, SHARE = 3, 0.05  # of a group are made again
-GIVEN = "given"  # a parameter with this key is what the problem reveals; a record has its value
 CARRY, KEEP, OPEN = "carried", "labelled as of other code", "undecided"
 Key = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Stale:
-    """A published record that is not of today's code, and the digest that it would have today."""
-
-    run: Cell | Study
-    seed: int
-    header: Header
-    candidate: Candidate
-    today: str
-
-    @property
-    def name(self) -> str:
-        """`problem/curve/seed`, or `studies/id/seed`."""
-        return f"{self.run.name.partition('/')[2]}/{self.seed}"
 
 
 @dataclass
@@ -74,9 +58,9 @@ class Survey:
     with a label, since the code is as it was again (`restored`); what is wrong, in sentences.
     """
 
-    stale: list[Stale] = field(default_factory=list)
-    labelled: list[Stale] = field(default_factory=list)
-    restored: list[Stale] = field(default_factory=list)
+    stale: list[Candidate] = field(default_factory=list)
+    labelled: list[Candidate] = field(default_factory=list)
+    restored: list[Candidate] = field(default_factory=list)
     wrong: list[str] = field(default_factory=list)
     current: int = 0
 
@@ -86,8 +70,8 @@ class Group:
     """Stale records that one sample speaks for, and that sample."""
 
     name: str
-    records: tuple[Stale, ...]
-    drawn: tuple[Stale, ...]
+    records: tuple[Candidate, ...]
+    drawn: tuple[Candidate, ...]
 
 
 def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
@@ -96,11 +80,8 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
     Raises PlanError for a mistake in a paper's YAML.
     """
     found, shelf = Survey(), Shelf(root)
-    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
-        place = folder.parts[-2:]
-        if papers and place[1] not in papers:
-            continue
-        planned = {run.published: run for run in verify.runs(*place)}
+    for folder, runs in verify.published(root, scale, papers):
+        planned = {run.published: run for run in runs}
         for file in sorted(folder.rglob("*.parquet")):
             path = file.relative_to(root)
             if path not in planned:
@@ -124,36 +105,32 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
 
 
 def _sort(found: Survey, run: Cell | Study, seed: int, header: Header) -> None:
-    today = digest_today(run, header)
-    candidate = verify.candidate_of(run, run.record(seed), header)
-    one = Stale(run, seed, header, replace(candidate, published=run.published), today)
-    label = header.get(LABEL)
-    if header.get("digest") == today:
+    one, label = Candidate(run, seed, header, is_published=True), header.get(LABEL)
+    if header.get("digest") == one.today:
         found.current += 1
         found.restored += [one] * bool(label)
-    elif label and label["than"] == today:
+    elif label and label["than"] == one.today:
         found.labelled.append(one)
     else:
         found.stale.append(one)
 
 
-def groups(stale: Iterable[Stale], *, seed: int) -> list[Group]:
+def groups(stale: Iterable[Candidate], *, seed: int) -> list[Group]:
     """Stale records in groups, each with its sample, which is the same for the same `seed`."""
-    together: dict[Key, list[Stale]] = {}
+    together: dict[Key, list[Candidate]] = {}
     for one in stale:
         together.setdefault(_key(one), []).append(one)
     found = []
     for key, records in sorted(together.items(), key=lambda each: each[0]):
         whole = [one for one in records if one.header.get("status", "complete") == "complete"]
-        of_candidate = {one.candidate: one for one in whole}
         many = max(FEWEST, math.ceil(SHARE * len(records)))
-        drawn = verify.sample(list(of_candidate), seed=seed, many=many)
+        drawn = verify.sample(whole, seed=seed, many=many)
         name = f"{' '.join(filter(None, key[:6]))}, made by {key[6][:12]}"
-        found.append(Group(name, tuple(records), tuple(of_candidate[each] for each in drawn)))
+        found.append(Group(name, tuple(records), tuple(drawn)))
     return found
 
 
-def _key(one: Stale) -> Key:
+def _key(one: Candidate) -> Key:
     """What all records of a group have in common; the first six say what was run."""
     run = one.run
     history = [[each["commit"], each["checked"]] for each in one.header.get(CARRIED, [])]
@@ -180,35 +157,27 @@ def _kinds(value: Any) -> Any:
     return "number" if isinstance(value, int | float) and not isinstance(value, bool) else value
 
 
-def other_parameters(one: Stale) -> list[str]:
+def other_parameters(one: Candidate) -> list[str]:
     """The parameters of a record that are not today's, by name."""
-    run, header = one.run, one.header
+    run = one.run
+    today: dict[str, Any]
     if isinstance(run, Study):
-        sides = {"parameters": run.parameters}
+        today = {"parameters": dict(run.parameters)}
     else:
-        sides = {
-            "algorithm_parameters": run.algorithm_entry,
-            "problem_parameters": run.problem_entry,
-            "": {"budget": run.budget},
+        today = {
+            "algorithm_parameters": dict(run.algorithm_entry),
+            "problem_parameters": dict(run.problem_entry),
+            "budget": run.budget,
         }
     found = []
-    for name, now in sides.items():
-        was = header.get(name, now) if name else {key: header.get(key, now[key]) for key in now}
-        found += _unequal(was, json.loads(json.dumps(dict(now))))
-    return found
-
-
-def _unequal(was: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
-    """Names of unequal values, but for those that the problem gives."""
-    found = []
-    for name in sorted(was.keys() | now.keys()):
-        one, other = was.get(name), now.get(name)
-        if isinstance(other, Mapping) and other.keys() == {GIVEN} and name in was:
-            continue
-        if isinstance(one, Mapping) and isinstance(other, Mapping):
-            found += [f"{name}.{inner}" for inner in _unequal(one, other)]
-        elif one != other:
-            found.append(name)
+    for section, entry in today.items():
+        sides = ({section: one.header.get(section, entry)}, {section: entry})
+        was, now = (dotted(json.loads(json.dumps(side))) for side in sides)
+        for name in sorted(was.keys() | now.keys()):
+            value = now.get(name)
+            is_given = isinstance(value, Mapping) and value.keys() == GIVEN and name in was
+            if was.get(name) != value and not is_given:
+                found.append(name.removeprefix(f"{section}."))
     return found
 
 
@@ -217,16 +186,16 @@ def decided(group: Group, judged: Sequence[Judged]) -> tuple[str, str]:
     pairs = list(zip(group.drawn, judged, strict=True))
     for one, found in pairs:
         if found.outcome == DIFFERS and not found.is_elsewhere:
-            return KEEP, f"{one.name} {found.why}"
+            return KEEP, f"{one.place} {found.why}"
     for one, found in pairs:
         if found.outcome != AGREES:
-            return OPEN, f"{one.name} {found.outcome}: {found.why}"
+            return OPEN, f"{one.place} {found.outcome}: {found.why}"
     if not pairs:
         return OPEN, f"none of {len(group.records)} is complete"
     return CARRY, f"{len(pairs)} were made again with the same traces"
 
 
-def write(root: Path, changes: Iterable[tuple[Stale, Header]]) -> None:
+def write(root: Path, changes: Iterable[tuple[Candidate, Header]]) -> None:
     """Put fields into the headers of records. Raises BadRecord, TooLarge."""
     files: dict[Path, dict[int, Header]] = {}
     labels = {}
@@ -237,14 +206,14 @@ def write(root: Path, changes: Iterable[tuple[Stale, Header]]) -> None:
         curve_file.amend(root / path, labels[path], seeds)
 
 
-def stamped(group: Group, one: Stale, because: str = "") -> Header:
+def stamped(group: Group, one: Candidate, because: str = "") -> Header:
     """The fields of a record of a group whose sample has the same traces, or of which somebody says
     why all have.
     """
     audit: dict[str, Any] = {
         "from": one.header["digest"],
         "commit": _commit(one.header),
-        "checked": [] if because else [drawn.name for drawn in group.drawn],
+        "checked": [] if because else [drawn.place for drawn in group.drawn],
     }
     if because:
         audit["because"] = because
@@ -252,7 +221,7 @@ def stamped(group: Group, one: Stale, because: str = "") -> Header:
     return {"digest": one.today, CARRIED: history, LABEL: None}
 
 
-def labelled(one: Stale, because: str) -> Header:
+def labelled(one: Candidate, because: str) -> Header:
     """The fields of a record that other code made."""
     return {LABEL: {"than": one.today, "because": because}}
 
@@ -286,8 +255,7 @@ def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str
     pool = ThreadPoolExecutor(options.cores)
     try:
         waiting = [
-            [pool.submit(verify.judge, one.candidate, root, one.today) for one in group.drawn]
-            for group in planned
+            [pool.submit(verify.judge, one, root) for one in group.drawn] for group in planned
         ]
         for group, futures in zip(planned, waiting, strict=True):
             counts[_settle(root, group, futures, options)] += len(group.records)
@@ -314,10 +282,10 @@ def _settle(
 def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterator[str]:
     """Which records will be made again, and what they cost."""
     for group in planned:
-        drawn = ", ".join(one.name for one in group.drawn) or "none"
+        drawn = ", ".join(one.place for one in group.drawn) or "none"
         yield f"{len(group.records)} of {group.name}: makes again {drawn}"
     all_drawn = [one for group in planned for one in group.drawn]
-    many, minutes = len(all_drawn), sum(one.candidate.seconds for one in all_drawn) / 60
+    many, minutes = len(all_drawn), sum(one.seconds for one in all_drawn) / 60
     yield (
         f"{sum(len(group.records) for group in planned)} records of other code in"
         f" {len(planned)} groups; {many} are made again, chosen by seed {options.seed}: they"

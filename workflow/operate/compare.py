@@ -37,7 +37,6 @@ from workflow.trace.cells import Cell, PlanError
 
 SCALE = "paper"  # at which a method is compared: budgets are the published ones
 SEEDS = 5  # of the method and of each curve: the first ones that the paper plans
-DOMAINS = {"Box", "Arms"}  # those that can be told from the code alone
 HIGHER = ("feasible_evaluations",)  # the metrics of which more is better
 REPORTED = ("best_feasible_iterate", "best_feasible_by_iteration")  # read what optimizers report
 NEITHER = ("batch_size", "batches", "centre_distance", *REPORTED)  # say not who is better
@@ -145,7 +144,7 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
     parameters = file or root / "algorithms" / f"{target.partition('.')[0]}.yaml"
     values = _parameters(parameters) if file or parameters.exists() else {}
     plan = load(paper, SCALE, root=root)
-    line = line_of(plan, "figures", "figure", figure)
+    line = line_of(plan, "figures", figure)
     entry = _comparison(plan, line, curve, {**values, "is": target}, root)
     name = re.sub(r"\W", "_", f"{curve}_at_{paper}_{figure}").lower()
     path = root / "papers" / f"{name}.yaml"
@@ -279,12 +278,9 @@ def _unfit(panel: Line, cells: list[Cell], target: str, root: Path) -> str:
         return f"{metric}, which says of no method how good it is"
     if read := [cell.problem_name for cell in cells if cell.problem_reading]:
         return f"{read[0]}, a problem under a reading"
-    try:
-        own = digest.domains_of(target, root=root)
-    except LookupError:  # nobody can read it without running the code, which tells
-        return ""
+    own = digest.domains_of(target, root=root)  # none where running the code alone tells
     theirs = digest.domains_of_problems(cells[0].problem_entry["is"], root=root)
-    is_unfit = own | theirs <= DOMAINS and own.isdisjoint(theirs)
+    is_unfit = own and theirs and theirs <= digest.DOMAINS and own.isdisjoint(theirs)
     return f"{panel['problem']}, on {min(theirs)}, not on {min(own)}" if is_unfit else ""
 
 

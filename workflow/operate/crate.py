@@ -25,8 +25,8 @@ from rocrate.model.entity import Entity
 from rocrate.rocrate import ROCrate
 
 from workflow.data.manifest import read_manifest
-from workflow.operate.citations import BIBLIOGRAPHY, Cited, cited
 from workflow.plan import reader
+from workflow.plan.citations import BIBLIOGRAPHY, Cited, cited
 from workflow.plan.resolve import ROOT, papers
 from workflow.trace import curve_file
 from workflow.trace.cells import PUBLISHED, PlanError

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from workflow.measure import condense
+from workflow.measure.condense import condensed
 from workflow.measure.store import AGAIN, Run, Store, admit
 from workflow.plan import costs
 from workflow.plan.expand import chosen_papers, load
@@ -28,7 +28,7 @@ from workflow.plan.paper import Paper
 from workflow.plan.resolve import planned
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import PUBLISHED, Cell, PlanError
+from workflow.trace.cells import PUBLISHED, PlanError
 from workflow.trace.curve_file import Kept, TooLarge
 from workflow.trace.record import BadRecord
 
@@ -43,7 +43,6 @@ class Outcome:
 
     counts: Counter[str] = field(default_factory=Counter)
     errors: list[str] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)  # that were written
 
     def __str__(self) -> str:
         return ", ".join(f"{count} {what}" for what, count in self.counts.items()) or "no records"
@@ -71,8 +70,6 @@ def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = 
             continue
         count = {ADDED: merged.added, THERE: merged.there, REPLACED: merged.other * replace}
         outcome.counts.update({what: len(seeds) for what, seeds in count.items() if seeds})
-        if merged.added or (replace and merged.other):
-            outcome.files.append(path)
         if merged.other and not replace:
             outcome.errors.append(
                 f"{path}: expected seeds {_listed(merged.other)} with the digest and trace that are"
@@ -106,8 +103,7 @@ def _finished(run: Run, source: Path, store: Store, outcome: Outcome) -> dict[in
                 outcome.counts[DAMAGED] += 1
                 outcome.errors.append(str(error))
                 continue
-            is_cell = isinstance(run, Cell)
-            found[seed] = (condense.condensed if is_cell else condense.condensed_study)(one)
+            found[seed] = condensed(one)
     return found
 
 

@@ -92,7 +92,7 @@ def replace(name: str, drawn: Path) -> Path:
     """
     kept = REFERENCE / name
     empty = {path.stem for path in drawn.glob("*.json") if _is_empty(path)}
-    shown = {ending for kind in REGISTRY.values() for ending in kind.shown.values()}
+    shown = {ending for kind in REGISTRY.values() for ending in kind.shown}
     new = [
         path
         for path in sorted(drawn.iterdir())
@@ -169,8 +169,7 @@ def lacking() -> list[str]:
     for paper in sorted(known):
         wanted = list(ledger)
         for kind, line in lines_of(read(paper)):
-            shown = kind.shown.values()
-            files = [f"{line['id']}.{end}" for end in kind.endings(line) if end in shown]
+            files = [f"{line['id']}.{end}" for end in kind.endings(line) if end in kind.shown]
             if any((REFERENCE / paper / name).exists() for name in files):
                 wanted += files
         if missing := [name for name in wanted if not (REFERENCE / paper / name).exists()]:

@@ -1,5 +1,5 @@
 """How far a scale is: `python -m workflow.status [--scale paper] [--papers a,b] [--seeds 0-4]
-[--json] [--fresh]`.
+[--fresh]`.
 
 A run is one seed of a curve or a study. It is done if its record in results/ is one of today's code
 and parameters, else published, else stale, else missing. Costs are CPU seconds of one thread, as
@@ -9,13 +9,13 @@ records have them; those to go as papers/measured.csv has them.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
+
+import pandas as pd
 
 from workflow.measure.store import Store, without_published
 from workflow.plan import costs
@@ -27,28 +27,17 @@ from workflow.trace import record
 from workflow.trace.cells import Cell, PlanError, Study
 
 STATES = ("done", "published", "timeout", "stale", "missing")
-TO_GO = ("stale", "missing")
+SPENT, TO_GO = ("done", "timeout"), ("stale", "missing")
 
 
-@dataclass(frozen=True)
-class Run:
-    """One seed of a curve or a study: what became of it, and CPU seconds that it has cost or, where
-    it is to be made, will cost.
-    """
-
-    paper: str
-    problem: str
-    state: str
-    seconds: float
-
-
-def runs(plan: Paper, root: Path = Path()) -> list[Run]:
-    """Every run of a plan, as it is now; a seed that its plan says is published counts as that
-    where results/ has none.
+def runs(plan: Paper, root: Path = Path()) -> list[tuple[str, str, str, float]]:
+    """Paper, problem and state of every run of a plan, as it is now, and the CPU seconds that it
+    has cost or, where it is to be made, will cost. A seed that its plan says is published counts
+    as that where results/ has none.
     """
     store = Store(plan, root)
     return [
-        Run(plan.name, part.place[0], state, spent if spent else costs.of(part).seconds)
+        (plan.name, part.place[0], state, spent if spent else costs.of(part).seconds)
         for part in plan.parts
         for seed in part.seeds
         for state, spent in [_state(store, plan, part, seed)]
@@ -67,52 +56,31 @@ def _state(store: Store, plan: Paper, part: Cell | Study, seed: int) -> tuple[st
     return ("stale" if path.exists() else "missing"), 0.0
 
 
-def table(found: Sequence[Run], cores: int) -> list[str]:
-    """Lines of text: a row for every paper and problem, their sum, and how long the rest takes."""
-    groups: dict[tuple[str, str], list[Run]] = {}
-    for run in found:
-        groups.setdefault((run.paper, run.problem), []).append(run)
-    rows = [["paper", "problem", "runs", *STATES, "core-h spent", "to go"]]
-    for place, group in {**groups, ("total", ""): list(found)}.items():
-        counts = Counter(run.state for run in group)
-        hours = [f"{seconds / 3600:.2f}" for seconds in (_spent(group), _to_go(group))]
-        states = [str(counts[state] or "-") for state in STATES]
-        rows.append([*place, str(len(group)), *states, *hours])
-    wide = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    names = ["  ".join(map(str.ljust, row[:2], wide)) for row in rows]
-    numbers = ["  ".join(map(str.rjust, row[2:], wide[2:])) for row in rows]
-    return [*map("  ".join, zip(names, numbers, strict=True)), "", line(found, cores)]
-
-
-def line(found: Sequence[Run], cores: int) -> str:
-    """The same as a sentence."""
-    counts = Counter(run.state for run in found)
-    said = ", ".join(f"{counts[state]} {state}" for state in STATES if counts[state])
-    rest = _to_go(found)
-    wait = f"; about {duration(rest / cores)} to go on {cores} cores" if rest else ""
-    return f"{len(found)} runs: {said}{wait}"
-
-
-def as_json(found: Sequence[Run], scale: str, cores: int) -> dict[str, object]:
-    """The same for programs, in CPU seconds but for `wait_seconds`."""
-    counts = Counter(run.state for run in found)
-    return {
-        "scale": scale,
-        "cores": cores,
-        "runs": len(found),
-        **{state: counts[state] for state in STATES},
-        "spent_seconds": _spent(found),
-        "remaining_seconds": _to_go(found),
-        "wait_seconds": _to_go(found) / cores,
+def summary(plans: Iterable[Paper], root: Path = Path()) -> pd.DataFrame:
+    """A row for every paper and problem, and their sum: how many runs there are and in which
+    states, and the hours of one core that they have cost and will cost.
+    """
+    rows = [run for plan in plans for run in runs(plan, root)]
+    found = pd.DataFrame(rows, columns=["paper", "problem", "state", "seconds"])
+    hours = found["seconds"] / 3600
+    counted = pd.get_dummies(found["state"]).reindex(columns=STATES, fill_value=False).astype(int)
+    columns: dict[str, Any] = {
+        "runs": 1,
+        **counted,
+        "core-h spent": hours.where(found["state"].isin(SPENT), 0.0),
+        "to go": hours.where(found["state"].isin(TO_GO), 0.0),
     }
+    table = found[["paper", "problem"]].assign(**columns)
+    table = table.groupby(["paper", "problem"], sort=False, as_index=False).sum()
+    table.loc[len(table)] = ["total", "", *table.iloc[:, 2:].sum()]
+    return table
 
 
-def _spent(found: Iterable[Run]) -> float:
-    return sum(run.seconds for run in found if run.state in ("done", "timeout"))
-
-
-def _to_go(found: Iterable[Run]) -> float:
-    return sum(run.seconds for run in found if run.state in TO_GO)
+def sentence(total: pd.Series, cores: int) -> str:
+    """The last row of a table in words."""
+    said = ", ".join(f"{total[state]} {state}" for state in STATES if total[state])
+    wait = f"; about {duration(3600 * total['to go'] / cores)} to go on {cores} cores"
+    return f"{total['runs']} runs: {said}{wait if total['to go'] else ''}"
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -129,7 +97,6 @@ def main(arguments: list[str] | None = None) -> int:
         default=os.cpu_count() or 1,
         help="the number of cores for the remaining runs (default: all)",
     )
-    parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
         "--fresh", action="store_true", help="count no published records, only those in results/"
     )
@@ -145,9 +112,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     plans = plans if options.fresh else [without_published(plan) for plan in plans]
-    found = [run for plan in plans for run in runs(plan)]
-    if options.json:
-        print(json.dumps(as_json(found, options.scale, options.cores), indent=1))
-    else:
-        print("\n".join(table(found, options.cores)))
+    table = summary(plans)
+    print(table.to_string(index=False, float_format="%.2f"))
+    print(f"\n{sentence(table.iloc[-1], options.cores)}")
     return 0

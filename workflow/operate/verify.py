@@ -18,10 +18,10 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -32,7 +32,8 @@ from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
 from workflow.measure import condense
-from workflow.measure.condense import SPENT, condensed, condensed_study
+from workflow.measure.condense import SPENT, condensed
+from workflow.measure.metrics import RECOMMENDATION
 from workflow.measure.mixture import COMPARED
 from workflow.measure.shelf import Shelf, digest_today
 from workflow.plan import costs, reader, resolve
@@ -44,43 +45,62 @@ from workflow.trace.curve_file import Kept
 from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
-KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # of an outcome, in a header
+OUTCOME = ("status", "best", RECOMMENDATION)  # of a run, in the header of its record
+KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # in that of a published one
 MINUTES = 0.5  # CPU minutes of a paper's runs that are made again
 START = 3.0  # CPU seconds that a process takes to start, about
 OTHER_CODE = "other code, parameters or data than today's made them"
 Header = Mapping[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Candidate:
-    """A record of a run that the present plan makes, by `workflow.run COMMAND`, in about so many
-    CPU seconds; `published` is the file that it was taken from if not from `path`.
-    """
+    """A record of a run that the present plan makes: in results/, or a published one."""
 
-    path: Path
-    command: tuple[str, ...]
-    seconds: float
-    substitute: bool
-    published: Path | None = None
+    run: Cell | Study
+    seed: int
+    header: Header
+    is_published: bool = False
+
+    @property
+    def path(self) -> Path:
+        """Where the record lies, or would lie if it was made here."""
+        return self.run.record(self.seed)
+
+    @property
+    def place(self) -> str:
+        """`problem/curve/seed`, or `studies/id/seed`."""
+        return "/".join((*self.run.place, str(self.seed)))
 
     @property
     def name(self) -> str:
-        return f"{self.published} seed {self.path.stem}" if self.published else str(self.path)
+        return f"{self.run.published} seed {self.seed}" if self.is_published else str(self.path)
 
     @property
-    def paper(self) -> str:
-        return self.path.parts[2]
+    def command(self) -> tuple[str, ...]:
+        """What `workflow.run` is given to make it."""
+        return (self.run.paper, *self.run.place, str(self.seed), "--scale", self.run.scale)
+
+    @property
+    def seconds(self) -> float:
+        """CPU seconds that it takes, about."""
+        return float(self.header.get("cpu_seconds", costs.of(self.run).seconds))
+
+    @property
+    def today(self) -> str:
+        """The digest that it has if it is made today."""
+        return digest_today(self.run, self.header)
 
 
 @dataclass(frozen=True)
 class Survey:
-    """The finished records by what can be done with them: made again, nothing, and why not, or
-    nothing since they are damaged.
+    """The finished records by what can be done with them: made again; nothing, and why not; nothing
+    since they are damaged, in words by their paths.
     """
 
-    candidates: list[Candidate]
-    left_out: Counter[str]
-    damaged: list[Candidate]
+    candidates: list[Candidate] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    damaged: dict[Path, str] = field(default_factory=dict)
 
 
 class Judged(NamedTuple):
@@ -98,7 +118,7 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
 
     Raises PlanError for a mistake in a paper's YAML.
     """
-    found = Survey([], Counter(), [])
+    found = Survey()
     files = root.glob(f"results/{scale or '*'}/*/*/*/*.parquet")
     paths = sorted(file.relative_to(root) for file in files)
     paths = [path for path in paths if not papers or path.parts[2] in papers]
@@ -106,44 +126,46 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
         run.folder: run for place in {path.parts[1:3] for path in paths} for run in runs(*place)
     }
     for path in paths:
-        if header := _header(root / path):
-            _sort(found, planned.get(path.parent), path, header)
-        else:
-            found.damaged.append(Candidate(path, (), 0.0, substitute=False))
-    there, shelf = set(paths), Shelf(root)
-    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
-        if papers and folder.name not in papers:
+        try:
+            header = record.read(root / path).header
+        except BadRecord as error:
+            found.damaged[path] = str(error)
             continue
-        for run in runs(*folder.parts[-2:]):
+        run = planned.get(path.parent)
+        if run is None or not path.stem.isdecimal():
+            found.left_out[OTHER_CODE] += header.get("status", "complete") == "complete"
+        else:
+            _sort(found, Candidate(run, int(path.stem), header))
+    there, shelf = set(paths), Shelf(root)
+    for _, here in published(root, scale, papers):
+        for run in here:
             for seed, header in shelf.headers(run).items():
-                if (path := run.record(seed)) not in there:
-                    _sort(found, run, path, header, run.published)
+                one = Candidate(run, seed, header, is_published=True)
+                if one.path not in there:
+                    _sort(found, one)
     return found
 
 
-def _header(path: Path) -> Header:
-    """The header of a record that is verified and not kept; {} if it is damaged."""
-    try:
-        return record.read(path).header
-    except BadRecord:
-        return {}
-
-
-def _sort(
-    found: Survey,
-    run: Cell | Study | None,
-    path: Path,
-    header: Header,
-    published: Path | None = None,
-) -> None:
-    if header.get("status", "complete") != "complete":
+def _sort(found: Survey, one: Candidate) -> None:
+    if one.header.get("status", "complete") != "complete":
         return
-    if run is None or header.get("digest") != digest_today(run, header):
+    if one.header.get("digest") != one.today:
         found.left_out[OTHER_CODE] += 1
-    elif why := lacking(run, header):
+    elif why := lacking(one.run, one.header):
         found.left_out[why] += 1
     else:
-        found.candidates.append(replace(candidate_of(run, path, header), published=published))
+        found.candidates.append(one)
+
+
+def published(
+    root: Path, scale: str, papers: Sequence[str]
+) -> Iterator[tuple[Path, list[Cell | Study]]]:
+    """The folders of published records, of some papers and one scale or of all, each with the runs
+    of its plan.
+    """
+    for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
+        if not papers or folder.name in papers:
+            yield folder, runs(*folder.parts[-2:])
 
 
 def runs(scale: str, paper: str) -> list[Cell | Study]:
@@ -151,13 +173,6 @@ def runs(scale: str, paper: str) -> list[Cell | Study]:
     if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
     return load(paper, scale).parts
-
-
-def candidate_of(run: Cell | Study, path: Path, header: Header) -> Candidate:
-    """The record of a run at `path`, with what its header says of it."""
-    command = (run.paper, *run.place, path.stem, "--scale", run.scale)
-    seconds = header.get("cpu_seconds", costs.of(run).seconds)
-    return Candidate(path, command, seconds, _is_substitute(header))
 
 
 def lacking(run: Cell | Study, header: Header) -> str:
@@ -222,11 +237,11 @@ def affordable(candidates: Sequence[Candidate], *, seed: int, minutes: float) ->
     """Of each paper candidates that are made in so many CPU minutes together, drawn at random, in
     their order.
     """
-    left, drawn = dict.fromkeys({one.paper for one in candidates}, 60.0 * minutes), []
+    left, drawn = dict.fromkeys({one.run.paper for one in candidates}, 60.0 * minutes), []
     for i in _shuffled(candidates, seed):
-        price = candidates[i].seconds + START
-        if price <= left[candidates[i].paper]:
-            left[candidates[i].paper] -= price
+        price, paper = candidates[i].seconds + START, candidates[i].run.paper
+        if price <= left[paper]:
+            left[paper] -= price
             drawn.append(i)
     return [candidates[i] for i in sorted(drawn)]
 
@@ -235,21 +250,18 @@ def _shuffled(candidates: Sequence[Candidate], seed: int) -> list[int]:
     return seeds.rng(seed, "verify").permutation(len(candidates)).tolist()
 
 
-def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
-    """What becomes of a record that is made again; it has to have the `expected` digest then, or
-    that of the record where none is given.
-    """
+def judge(candidate: Candidate, root: Path) -> Judged:
+    """What becomes of a record that is made again; it has to have today's digest then."""
     try:
         recorded = _recorded(candidate, root)
     except BadRecord as error:
         return Judged(DAMAGED, str(error))
-    expected = expected or recorded.header["digest"]
     try:
         with tempfile.TemporaryDirectory(prefix="noregret-verify-") as folder:
             again = rerun(candidate, Path(folder))
     except (ChildProcessError, BadRecord) as error:
         return Judged(FAILED, f"could not be made again: {error}")
-    if again.header["digest"] != expected:
+    if again.header["digest"] != (expected := candidate.today):
         said = f"expected digest {expected[:12]}, got {again.header['digest'][:12]}"
         return Judged(FAILED, f"was made again by other code or data: {said}")
     if isinstance(recorded, Record):
@@ -269,9 +281,9 @@ def judge(candidate: Candidate, root: Path, expected: str = "") -> Judged:
 
 def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
     """What is to be made again. Raises BadRecord."""
-    if candidate.published is None:
-        return record.read(root / candidate.path)
-    return curve_file.read(root / candidate.published)[int(candidate.path.stem)]
+    if candidate.is_published:
+        return curve_file.read(root / candidate.run.published)[candidate.seed]
+    return record.read(root / candidate.path)
 
 
 def rerun(candidate: Candidate, folder: Path) -> Record:
@@ -306,7 +318,8 @@ def _environment(candidate: Candidate) -> dict[str, str]:
     made from such again.
     """
     code = os.pathsep.join(filter(None, [str(resolve.ROOT), os.environ.get("PYTHONPATH")]))
-    substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if candidate.substitute else {}
+    is_substitute = _is_substitute(candidate.header)
+    substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if is_substitute else {}
     mirror = os.environ.get("NOREGRET_DATA", "")
     absolute = (
         {"NOREGRET_DATA": str(Path(mirror).resolve())} if mirror and Path(mirror).exists() else {}
@@ -318,23 +331,32 @@ def differences(recorded: Record, again: Record) -> str:
     """Where two records of one run begin to differ, but for measured times; "" if they agree."""
     if why := _first_gap(recorded.columns, again.columns):
         return why
-    was, now = _outcome(recorded.header), _outcome(again.header)
-    why = _first_gap(was, {name: values for name, values in now.items() if name in was})
-    return why and f"the trace is the same, its outcome is not: {why.rpartition(' on: ')[2]}"
+    return _other_outcome(_unequal(OUTCOME, recorded.header, again.header))
 
 
 def from_kept(kept: Kept, again: Record) -> str:
     """The same of a published record: of columns that are not kept the hash of the trace tells."""
-    anew = (condensed_study if "study" in kept.header else condensed)(again)
-    unequal = [n for n in KEPT if n in kept.header and kept.header[n] != anew.header.get(n)]
+    anew = condensed(again)
+    unequal = _unequal(KEPT, kept.header, anew.header)
     if not unequal:
         return ""
     rows = {name: places for name, (places, _) in kept.some.items()}
     if why := _first_gap(_shown(kept), _shown(anew), rows):
         return why
     if "trace_sha256" not in unequal:
-        return f"the trace is the same, its outcome is not: {', '.join(unequal)} of the header"
+        return _other_outcome(unequal)
     return "queries or observed values differ, which are not published"
+
+
+def _unequal(names: Iterable[str], was: Header, now: Header) -> list[str]:
+    """Those of some fields that a header has and another one has not, or has otherwise."""
+    return [name for name in names if name in was and was[name] != now.get(name)]
+
+
+def _other_outcome(unequal: Sequence[str]) -> str:
+    """The same of fields of a header; "" where there are none."""
+    said = f"the trace is the same, its outcome is not: {', '.join(unequal)} of the header"
+    return said if unequal else ""
 
 
 def _shown(kept: Kept) -> Columns:
@@ -382,14 +404,6 @@ def _apart(one: float, other: float) -> str:
     return f"{absolute:.3g} apart (relative {relative:.3g})"
 
 
-def _outcome(header: Header) -> Columns:
-    """What a header says of the outcome of a run, as columns."""
-    recommended = header.get("recommendation", {}).items()
-    said = {f"recommended {name}": value for name, value in recommended}
-    said["best"] = header.get("best")
-    return {name: np.atleast_1d(value) for name, value in said.items() if value is not None}
-
-
 def _other_versions(made: Header, here: Mapping[str, str]) -> list[str]:
     """What libraries that compute made a record, in other versions than here, in words."""
     was = made.get("libraries", {})
@@ -412,13 +426,12 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
         f" {options.seed}, in some {seconds / 60:.1f} CPU minutes",
         flush=True,
     )
-    outcomes = Counter[str]()
+    outcomes = Counter({DAMAGED: len(found.damaged)})
+    for path, why in found.damaged.items():
+        print(f"{DAMAGED}: {path}: {why}", flush=True)
     pool = ThreadPoolExecutor(options.cores)
     try:
-        chosen = [*found.damaged, *drawn]
-        for one, judged in zip(
-            chosen, pool.map(lambda each: judge(each, root), chosen), strict=True
-        ):
+        for one, judged in zip(drawn, pool.map(lambda each: judge(each, root), drawn), strict=True):
             outcomes[judged.outcome] += 1
             if judged.why:
                 read = _verdicts_of(one) if judged.outcome == DIFFERS else ""
@@ -431,9 +444,8 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
 
 def _verdicts_of(candidate: Candidate) -> str:
     """Whose verdicts a record that differs decides, in words."""
-    paper, problem, curve, *_, scale = candidate.command
-    plan = load(paper, scale)
-    run, claims = plan.part(problem, curve), []
+    run, claims = candidate.run, []
+    plan = load(run.paper, run.scale)
     for claim in stated(plan.entry):
         with suppress(PlanError):  # what it reads is not planned at this scale
             if run.name in {one.name for one in runs_of_claim(plan, claim)}:
@@ -443,7 +455,7 @@ def _verdicts_of(candidate: Candidate) -> str:
 
 def summary(outcomes: Mapping[str, int]) -> str:
     """The agreement in one line."""
-    if not outcomes:
+    if not any(outcomes.values()):
         return "nothing to compare: run the workflow, or give more --minutes"
     agree, differ = outcomes.get(AGREES, 0), outcomes.get(DIFFERS, 0)
     said = {

@@ -70,7 +70,7 @@ def table() -> tuple[Measured, ...]:
 
 def of(part: Cell | Study) -> Cost:
     """The cost of one seed of a cell or a study."""
-    cut = STUDY_SHARE if isinstance(part, Study) and part.is_cut else 1.0
+    cut = STUDY_SHARE if isinstance(part, Study) and part.scale != "paper" else 1.0
     return estimate(part.paper, *part.place, part.budget if isinstance(part, Cell) else cut)
 
 

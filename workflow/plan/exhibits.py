@@ -2,8 +2,8 @@
 ranks, pictures and tables.
 
 One entry says everything about a kind: where it stands in the YAML, the model of a line, which runs
-it reads, what a scale leaves of it, which files it makes, which program draws it, and how the site
-shows it. A new kind is an entry here.
+it reads, which files it makes, which program draws it, and how the site shows it. A new kind is an
+entry here.
 """
 
 from __future__ import annotations
@@ -56,7 +56,6 @@ LEDGER = (
     *("verdicts.md", "verdicts.json", "verdicts.parquet", "verdicts.csv"),
     *("seeds.parquet", "runs.parquet", "claims-by-settings.md", "claims-by-settings.png"),
 )
-IMAGE, MOVING, INTERACTIVE, SHEET = "image", "moving", "interactive", "sheet"  # how a site shows
 
 
 @dataclass(frozen=True)
@@ -69,12 +68,16 @@ class Exhibit:
     line: Any  # the type of a line
     program: str  # the module of workflow/ that draws it
     ends: tuple[str, ...]  # of the files that its program makes
-    shown: Mapping[str, str]  # how the site shows it: the ending of the file. First: all
-    left: Callable[[Paper, Line], Sequence[object]]  # of a line at a scale; may raise PlanError
-    runs: Callable[[Paper, str], Runs]  # made before a line is drawn; may raise PlanError
+    # made before a line is drawn, none where a scale leaves out all of it; may raise PlanError
+    runs: Callable[[Paper, str], Runs]
     is_optional: bool = False  # whether a report may lack it where nothing was run
     has_print: bool = False  # whether its program draws a PDF, too, where that is asked for
     reads_all: bool = False  # whether the whole YAML decides what is drawn, not a line alone
+
+    @property
+    def shown(self) -> tuple[str, ...]:
+        """The endings of what the site shows; every line has a file with the first one."""
+        return tuple(end for end in self.ends if end != "csv")
 
     def endings(self, line: Line) -> tuple[str, ...]:
         """Of the files that its program makes of a line: a GIF of what moves."""
@@ -95,7 +98,7 @@ class Exhibit:
 
     def find(self, paper: Paper, name: str) -> Line:
         """The line of a name. Raises PlanError naming what is known."""
-        return selection.line_of(paper, self.section, self.one, name)
+        return selection.line_of(paper, self.section, name)
 
 
 def lines_of(entry: Line) -> list[tuple[Exhibit, Line]]:
@@ -115,32 +118,25 @@ def kinds_of_exhibits(papers: Iterable[Paper]) -> list[tuple[Exhibit, tuple[str,
     return [(REGISTRY[section], ends, names) for (section, ends), names in found.items()]
 
 
-def at_scale(entry: Line, scale: str) -> dict[str, Any]:
-    """A paper's YAML without the lines that say that they are of other scales."""
-    kept = {
-        section: [line for line in entry[section] if scale in line.get("scales", [scale])]
-        for section in REGISTRY
-        if section in entry
-    }
-    return {**entry, **kept}
-
-
 def offered(paper: Paper) -> dict[str, Any]:
-    """The entry of a paper without the exhibits of which its scale leaves out everything."""
+    """The entry of a paper without the exhibits of other scales, and without those of which its
+    scale leaves out everything.
+    """
     kept = {
-        section: [line for line in paper.entry[section] if _has(kind, paper, line)]
+        section: [line for line in paper.entry[section] if _is_offered(kind, paper, line)]
         for section, kind in REGISTRY.items()
         if section in paper.entry
     }
     return {**paper.entry, **kept}
 
 
-def _has(kind: Exhibit, paper: Paper, line: Line) -> bool:
-    """Whether something is left of a line; a mistake in it is left to whoever draws it."""
+def _is_offered(kind: Exhibit, paper: Paper, line: Line) -> bool:
+    if paper.scale not in line.get("scales", [paper.scale]):
+        return False
     try:
-        return bool(kind.left(paper, line))
+        return line.get("kind") in selection.WITHOUT_RUNS or bool(kind.runs(paper, line["id"]))
     except PlanError:
-        return True
+        return True  # a mistake in it is left to whoever draws it
 
 
 # What the models of several kinds share
@@ -461,13 +457,7 @@ AnyTable = Annotated[
 
 # The kinds
 
-
-def enter(kind: Exhibit) -> None:
-    """Enter a kind into the registry."""
-    REGISTRY[kind.section] = kind
-
-
-enter(
+KINDS = (
     Exhibit(
         section="figures",
         one="figure",
@@ -475,13 +465,9 @@ enter(
         line=FigureLine,
         program="draw.plots",
         ends=("png", "csv", "json"),
-        shown={IMAGE: "png", INTERACTIVE: "json"},
         has_print=True,
-        left=selection.panels_left,
         runs=selection.figure_runs,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="ranks",
         one="ranks",
@@ -489,14 +475,10 @@ enter(
         line=RanksLine,
         program="draw.ranks",
         ends=("png", "csv"),
-        shown={IMAGE: "png"},
         has_print=True,
-        left=selection.ranked,
         runs=selection.rank_runs,
         is_optional=True,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="profiles",
         one="profile",
@@ -504,14 +486,10 @@ enter(
         line=ProfilesLine,
         program="draw.profiles",
         ends=("png", "csv", "json"),
-        shown={IMAGE: "png", INTERACTIVE: "json"},
         has_print=True,
-        left=selection.profile_panels,
         runs=selection.profile_runs,
         is_optional=True,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="pictures",
         one="picture",
@@ -519,13 +497,9 @@ enter(
         line=PictureLine,
         program="draw.picture",
         ends=("png", "gif"),
-        shown={IMAGE: "png", MOVING: "gif"},
-        left=selection.pictured,
         runs=selection.picture_cells,
         is_optional=True,
-    )
-)
-enter(
+    ),
     Exhibit(
         section="tables",
         one="table",
@@ -533,9 +507,8 @@ enter(
         line=AnyTable,
         program="draw.tabulate",
         ends=("csv", "md"),
-        shown={SHEET: "md"},
-        left=selection.tabulated,
         runs=selection.tabulated_runs,
         reads_all=True,
-    )
+    ),
 )
+REGISTRY.update((kind.section, kind) for kind in KINDS)

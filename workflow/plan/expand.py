@@ -30,6 +30,7 @@ from workflow.trace.cells import (
 )
 
 ROOT = resolve.ROOT
+Values = dict[str, Any]  # of a problem's or an algorithm's entry
 
 
 def chosen_papers(names: str, root: Path = ROOT) -> list[str]:
@@ -63,14 +64,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
     Raises PlanError.
     """
-    return expanded(reader.document(name, root), scale, seeds=seeds, root=root)
-
-
-def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
-    """Check and expand what a paper's YAML says; `load` has the arguments.
-
-    Raises PlanError.
-    """
+    document = reader.document(name, root)
     if scale not in document.entry["scales"]:
         scales = list(document.entry["scales"])
         raise PlanError(
@@ -78,19 +72,42 @@ def expanded(document: Document, scale: str, *, seeds: str = "", root: Path = RO
         )
     names.check(document, root)
     _check_published(document, root)
-    return _Expansion(document, scale, parse_seeds(seeds) if seeds else None, root).paper()
+    paper = _Expansion(document, scale, root).paper()
+    return _cut(paper, parse_seeds(seeds)) if seeds else paper
+
+
+def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
+    """A plan of wanted seeds alone; of a curve without any the first is kept, so that none is
+    lost. Raises PlanError where no curve has any.
+    """
+    cut: dict[str, Any] = {
+        part.name: replace(
+            part, seeds=tuple(seed for seed in part.seeds if seed in wanted) or part.seeds[:1]
+        )
+        for part in (*paper.parts, *paper.borrowed)
+    }
+    if not any(set(cut[part.name].seeds) <= set(wanted) for part in paper.parts):
+        most = max(len(part.seeds) for part in paper.parts)
+        raise PlanError(
+            f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
+            f" {paper.scale}, got {seed_range(wanted)}"
+        )
+    return replace(
+        paper,
+        cells=tuple(cut[cell.name] for cell in paper.cells),
+        aliases={place: cut[cell.name] for place, cell in paper.aliases.items()},
+        studies={name: cut[study.name] for name, study in paper.studies.items()},
+        uncut={part.name: part.seeds for part in paper.parts},
+        borrowed=tuple(cut[cell.name] for cell in paper.borrowed),
+    )
 
 
 class _Expansion:
-    """A paper's YAML at one scale, on its way to a plan. `wanted` are seeds that are asked for by
-    hand. Every method may raise PlanError.
-    """
+    """A paper's YAML at one scale, on its way to a plan. Every method may raise PlanError."""
 
-    def __init__(
-        self, document: Document, scale: str, wanted: tuple[int, ...] | None, root: Path
-    ) -> None:
-        self.document, self.scale, self.wanted, self.root = document, scale, wanted, root
-        self.entry = exhibits.at_scale(document.entry, scale)
+    def __init__(self, document: Document, scale: str, root: Path) -> None:
+        self.document, self.scale, self.root = document, scale, root
+        self.entry = document.entry
         self.readings, self.variants = (
             self.entry.get(section, {}) for section in ("readings", "variants")
         )
@@ -107,10 +124,10 @@ class _Expansion:
 
     def paper(self) -> Paper:
         """The plan."""
-        aliases, uncut = self.run()
+        aliases = self.run()
         cells = {cell.name: cell for cell in aliases.values()}
         aliases = {**self.unchanged(aliases), **aliases}
-        borrowed, absent = self.borrowed()
+        borrowed = self.borrowed()
         if both := sorted(set(borrowed) & set(aliases)):
             problem, curve = both[0]
             raise PlanError(
@@ -118,49 +135,34 @@ class _Expansion:
                 f" here, got {curve} on {problem}: rename one"
             )
         aliases |= borrowed
-        studies = {}
-        for number, line in enumerate(self.entry.get("studies", [])):
-            study = self.study(number)
-            uncut[study.name] = study.seeds
-            studies[line["id"]] = replace(study, seeds=self.left(study.seeds))
+        studies = [self.study(number) for number, _ in enumerate(self.entry.get("studies", []))]
         paper = Paper(
             self.document.name,
             self.scale,
             self.entry,
             tuple(cells.values()),
             aliases,
-            studies,
-            (self.elsewhere() | absent) - set(aliases),
+            {study.id: study for study in studies},
             self.reached,
-            uncut=uncut if self.wanted else {},
             borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
         )
-        if self.wanted and not any(set(part.seeds) & set(self.wanted) for part in paper.parts):
-            raise PlanError(
-                f"papers/{paper.name}.yaml: expected some of the seeds 0-{self.most - 1} of scale"
-                f" {self.scale}, got {seed_range(self.wanted)}"
-            )
         return replace(paper, entry=exhibits.offered(paper))
 
-    def run(self) -> tuple[dict[Place, Cell], dict[str, tuple[int, ...]]]:
-        """The cells of all `runs:` lines by their names, and all seeds of each.
+    def run(self) -> dict[Place, Cell]:
+        """The cells of all `runs:` lines by their names.
 
         A variant that equals the default is the same computation: it is run once and known by both
         names.
         """
         cells: dict[tuple[str, ...], Cell] = {}
         known: dict[Place, tuple[str, ...]] = {}
-        uncut: dict[str, tuple[int, ...]] = {}
         lines = [
             line for line in self.entry["runs"] if self.scale in line.get("scales", [self.scale])
         ]
         for cell in (cell for line in lines for cell in self.select(line)):
             key = (cell.problem, cell.algorithm, cell.digest)
-            first = cells.get(key, cell)
-            seeds = max(uncut.get(first.name, ()), cell.seeds, key=len)
-            uncut[first.name], left = seeds, self.left(seeds)
-            # one that is kept knows its digest
-            cells[key] = first if first.seeds == left else replace(first, seeds=left)
+            first = cells.setdefault(key, cell)
+            cells[key] = replace(first, seeds=max(first.seeds, cell.seeds, key=len))
             if known.setdefault(cell.place, key) != key:
                 lengths = sorted({cell.budget, cells[known[cell.place]].budget})
                 raise PlanError(
@@ -169,57 +171,24 @@ class _Expansion:
                     f" {' and '.join(map(str, lengths))} evaluations; give their lines the same"
                     " `budget`"
                 )
-        return {place: cells[key] for place, key in known.items()}, uncut
+        return {place: cells[key] for place, key in known.items()}
 
     def select(self, line: Mapping) -> Iterable[Cell]:
         """All cells of one `runs:` line: without `algorithms` those alone that its readings
         change.
         """
-        for problem, algorithm, reading, variant in self.combinations(self.scale, line):
-            if reading and "algorithms" not in line:
-                usual = self.cell(line, problem, algorithm, DEFAULT, variant)
-                if self.is_unchanged(usual, reading):
-                    continue
-            yield self.cell(line, problem, algorithm, reading, variant)
-
-    def combinations(self, scale: str, line: Mapping) -> Iterable[tuple[str, str, str, str]]:
-        """(problem, algorithm, reading, variant) of each cell of one `runs:` line at a scale. A
-        line that names no algorithms means, under a reading, those whose runs it can change.
-        """
-        cut = self.entry["scales"][scale]
         variants = line.get("variants", [DEFAULT])
         variants = list(self.variants) if variants == "all" else variants
-        kept = {DEFAULT, *cut.get("variants", variants)}
-        return (
-            (problem, algorithm, reading, variant)
-            for problem, algorithm, reading, variant in product(
-                line.get("problems", self.entry["problems"]),
-                line.get("algorithms", self.entry["algorithms"]),
-                line.get("readings", [DEFAULT]),
-                [variant for variant in variants if variant in kept],
-            )
-            if not reading
-            or "algorithms" in line
-            or self.reached & {(reading, "problems", problem), (reading, "algorithms", algorithm)}
-        )
-
-    def elsewhere(self) -> frozenset[Place]:
-        """The names of all cells of the other scales, of which nothing is resolved."""
-        return frozenset(
-            self.place(*combination)
-            for other in self.entry["scales"]
-            for line in self.entry["runs"]
-            if other != self.scale and other in line.get("scales", [other])
-            for combination in self.combinations(other, line)
-        )
-
-    def place(self, problem: str, algorithm: str, reading: str, variant: str) -> Place:
-        """What a cell is called: a reading names only that whose parameters it sets."""
-        on, by = (
-            reading if (reading, kind, key) in self.reached else DEFAULT
-            for kind, key in (("problems", problem), ("algorithms", algorithm))
-        )
-        return problem_name(problem, on), curve_name(algorithm, by, variant)
+        kept = {DEFAULT, *self.entry["scales"][self.scale].get("variants", variants)}
+        for combination in product(
+            line.get("problems", self.entry["problems"]),
+            line.get("algorithms", self.entry["algorithms"]),
+            line.get("readings", [DEFAULT]),
+            [variant for variant in variants if variant in kept],
+        ):
+            *_, reading, _ = combination
+            if not reading or "algorithms" in line or not self.is_unchanged(*combination):
+                yield self.cell(line, *combination)
 
     def unchanged(self, aliases: Mapping[Place, Cell]) -> dict[Place, Cell]:
         """The names under a reading of default runs that it leaves as they are, though it sets some
@@ -230,52 +199,52 @@ class _Expansion:
             algorithm, _, variant = curve.partition("+")
             if "@" in problem + curve:
                 continue
-            usual = replace(cell, variant=variant)
             for reading in self.readings:
-                place = self.place(problem, algorithm, reading, variant)
-                if place != (problem, curve) and self.is_unchanged(usual, reading):
+                on, by = self.sets(reading, problem, algorithm)
+                place = problem_name(problem, on), curve_name(algorithm, by, variant)
+                run = problem, algorithm, reading, variant
+                if place != (problem, curve) and self.is_unchanged(*run):
                     found[place] = cell
         return found
 
-    def is_unchanged(self, usual: Cell, reading: str) -> bool:
-        """Whether every parameter that a reading sets for a default run has that value in it, be it
-        its own or that of its variant.
+    def is_unchanged(self, problem: str, algorithm: str, reading: str, variant: str) -> bool:
+        """Whether a run has the same parameters under a reading as without it."""
+        try:
+            usual, other = (
+                self.values(problem, algorithm, one, variant) for one in (DEFAULT, reading)
+            )
+        except PlanError:  # of a value that is missing whoever runs it there is told
+            return False
+        return usual == other
+
+    def sets(self, reading: str, problem: str, algorithm: str) -> tuple[str, str]:
+        """The reading as that of a problem and of an algorithm: the default one where it sets no
+        parameter.
         """
-        problems = self.entry["problems"]
-        swept = parameters.dotted(self.variants.get(usual.variant, {}))
-        for kind, key, parts in (
-            ("problems", usual.problem, usual.problem_entry),
-            ("algorithms", usual.algorithm, usual.algorithm_entry),
-        ):
-            wanted = _set_by(self.document, reading, kind, key, self.root)
-            has = parameters.flat(parts, wanted)
-            for parameter, value in wanted.items():
-                if kind == "algorithms" and parameter not in swept:
-                    by_problem = isinstance(value, Mapping) and set(value) & set(problems)
-                    if by_problem and usual.problem not in value:
-                        return False  # whoever runs it there is told that a value is missing
-                    published = problems[usual.problem]["budget"]
-                    value = resolve.value_for(value, usual.problem, problems, published, key)
-                if parameter not in has or (has[parameter] != value and parameter not in swept):
-                    return False
-        return True
+        on, by = (
+            reading if (reading, kind, key) in self.reached else DEFAULT
+            for kind, key in (("problems", problem), ("algorithms", algorithm))
+        )
+        return on, by
+
+    def values(
+        self, problem: str, algorithm: str, reading: str, variant: str
+    ) -> tuple[Values, Values]:
+        """The parameters of the problem and of the algorithm of a run."""
+        on = problem_values(self.document, problem, reading, root=self.root)
+        given = on.get("given", {})
+        return on, algorithm_values(
+            self.document, problem, algorithm, reading, variant, root=self.root, given=given
+        )
 
     def cell(self, line: Mapping, problem: str, algorithm: str, reading: str, variant: str) -> Cell:
         """Resolve every parameter of one cell and check it against the constructors."""
         document = self.document
         where = f"{document.where('algorithms', algorithm)} on {problem}"
-        of_problem, problem_changed = problem_values(document, problem, reading, root=self.root)
-        of_algorithm, changed = algorithm_values(
-            document,
-            problem,
-            algorithm,
-            reading,
-            variant,
-            root=self.root,
-            given=of_problem.get("given", {}),
-        )
+        of_problem, of_algorithm = self.values(problem, algorithm, reading, variant)
+        problem_reading, algorithm_reading = self.sets(reading, problem, algorithm)
         accepted = resolve.accepted(of_algorithm["is"], "algorithms", where, self.root)
-        resolve.check(of_algorithm, accepted, set(), where)
+        resolve.check(of_algorithm, accepted, where)
         resolve.check_execution(of_algorithm, of_problem, where)
         cut, init = self.cuts(problem), of_problem["init"]
         budgets = [cut, line, of_algorithm]
@@ -295,8 +264,8 @@ class _Expansion:
             budget=budget,
             problem_entry=of_problem,
             algorithm_entry=parts,
-            problem_reading=reading if problem_changed else DEFAULT,
-            algorithm_reading=reading if changed else DEFAULT,
+            problem_reading=problem_reading,
+            algorithm_reading=algorithm_reading,
             variant=variant,
             digest=resolve.cell_digest(of_problem, parts, budget),
         )
@@ -318,12 +287,11 @@ class _Expansion:
         line, cut = self.entry["studies"][number], self.entry["scales"][self.scale]
         where = self.document.where("studies", number)
         accepted = resolve.accepted(line["is"], "workflow/studies", where, self.root)
-        known = parameters.names(accepted)[1]
         chosen = {
-            **parameters.flat(line.get("parameters", {}), known),
-            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), known),
+            **parameters.flat(line.get("parameters", {}), accepted),
+            **parameters.flat(line.get("cuts", {}).get(self.scale, {}), accepted),
         }
-        resolve.check({"is": line["is"], **chosen}, accepted, set(), where)
+        resolve.check({"is": line["is"], **chosen}, accepted, where)
         if "T" in chosen and "budget" in cut:
             chosen["T"] = min(chosen["T"], cut["budget"])
         first = line.get("first_seed", 0)
@@ -337,22 +305,20 @@ class _Expansion:
             function=line["is"],
             problem_entry=problem,
             parameters=found,
-            is_cut=self.scale != "paper",
             digest=resolve.study_digest(line["is"], problem, found),
         )
 
-    def borrowed(self) -> tuple[dict[Place, Cell], frozenset[Place]]:
+    def borrowed(self) -> dict[Place, Cell]:
         """The runs of other papers that a comparison reads: those of their own plans, with as many
-        seeds as it has itself; and the names of those that only other scales make.
+        seeds as it has itself.
         """
-        found, absent = dict[Place, Cell](), set[Place]()
+        found = dict[Place, Cell]()
         for lender, line in self.entry.get("borrows", {}).items():
             plan = load(lender, self.scale, root=self.root)
             for curve in line["curves"]:
                 places = [(problem, curve) for problem in line["problems"]]
-                lent = [place for place in places if place in plan.aliases]
-                absent.update(plan.elsewhere.intersection(places))
-                if not lent and absent.isdisjoint(places):
+                lent = {place: plan.aliases[place] for place in places if place in plan.aliases}
+                if not lent and plan.is_whole:
                     known = sorted(
                         {one for where, one in plan.aliases if where in line["problems"]}
                     )
@@ -361,15 +327,9 @@ class _Expansion:
                         f" makes the curve {curve!r} on any of the problems at scale"
                         f" {self.scale}{or_nearest(curve, known)}"
                     )
-                for place in lent:
-                    cell = plan.aliases[place]
-                    found[place] = replace(cell, seeds=self.left(cell.seeds[: self.most]))
-        return found, frozenset(absent)
-
-    def left(self, seeds: tuple[int, ...]) -> tuple[int, ...]:
-        """The planned seeds that are wanted; at least the first, so that no curve is lost."""
-        wanted = self.wanted
-        return tuple(seed for seed in seeds if wanted is None or seed in wanted) or seeds[:1]
+                for place, cell in lent.items():
+                    found[place] = replace(cell, seeds=cell.seeds[: self.most])
+        return found
 
 
 def _least(key: str, *sources: Mapping[str, Any]) -> int:
@@ -395,22 +355,22 @@ def _set_by(document: Document, reading: str, kind: str, key: str, root: Path) -
     changes = document.entry.get("readings", {}).get(reading, {}).get(kind, {})
     if "*" not in changes and key not in changes:
         return {}
-    known = parameters.parameters_of(document.entry[kind][key]["is"], kind, root=root)[1]
+    known = parameters.signature(document.entry[kind][key]["is"], kind, root=root)
     return resolve.overrides(changes, key, known, document.entry["problems"])
 
 
 def problem_values(
     document: Document, problem: str, reading: str = DEFAULT, *, root: Path = ROOT
-) -> tuple[dict[str, Any], bool]:
-    """A problem's entry under a reading, checked, and whether the reading sets anything in it."""
+) -> Values:
+    """A problem's entry under a reading, checked. Raises PlanError."""
     where, base = document.where("problems", problem), document.entry["problems"][problem]
     accepted = resolve.accepted(base["is"], "problems", where, root)
     of_reading = _set_by(document, reading, "problems", problem, root)
-    flat = {**parameters.flat(base, parameters.names(accepted)[1]), **of_reading}
-    resolve.check(flat, accepted, {"data"}, where)
+    flat = {**parameters.flat(base, accepted), **of_reading}
+    resolve.check(flat, accepted, where)
     values = parameters.nested(flat)
     resolve.check_given(values, where, root)
-    return values, bool(of_reading)
+    return values
 
 
 def algorithm_values(
@@ -423,23 +383,21 @@ def algorithm_values(
     given: Mapping[str, str],
     horizon: int | None = None,
     root: Path = ROOT,
-) -> tuple[dict[str, Any], bool]:
-    """An algorithm's entry by flat names, as it is on a problem under a reading and a variant, and
-    whether the reading sets anything in it.
+) -> Values:
+    """An algorithm's entry by flat names, as it is on a problem under a reading and a variant.
 
     T is the problem's published number of evaluations, or `horizon`. What the problem gives is
     still named: `{given: ...}`. Raises PlanError where there is no value for the problem.
     """
     own, problems = document.entry["algorithms"][algorithm], document.entry["problems"]
     where = f"{document.where('algorithms', algorithm)} on {problem}"
-    known = parameters.parameters_of(own["is"], "algorithms", root=root)[1]
+    known = parameters.signature(own["is"], "algorithms", root=root)
     of_reading = _set_by(document, reading, "algorithms", algorithm, root)
     swept = {"*": document.entry.get("variants", {}).get(variant, {})}
     of_variant = resolve.overrides(swept, "", known, problems)
     raw = {**parameters.flat(own, known), **of_reading, **of_variant}
     raw = resolve.with_given(raw, given, problem, problems, known)
     T = problems[problem]["budget"] if horizon is None else horizon
-    values = {
+    return {
         key: resolve.value_for(value, problem, problems, T, where) for key, value in raw.items()
     }
-    return values, bool(of_reading)

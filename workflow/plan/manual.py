@@ -122,7 +122,7 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
         ]
         lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
     if issubclass(model, OpenSection):
-        lines.append("| any other key | a parameter of the constructor | | `bandwidth: 5` |")
+        lines.append("| any other key | {} | | {} |".format(*model.others))
     head = ["| key | meaning | default | example |", "|---|---|---|---|"] if lines else []
     more = [*([""] if lines else []), f"As above: {', '.join(again)}."] if again else []
     return "\n".join([*head, *lines, *more])
@@ -147,8 +147,9 @@ def _said(value: object) -> Iterator[tuple[str, str | None, object]]:
     """Key, meaning and value of all that a part of a paper says."""
     if isinstance(value, BaseModel):
         plain = value.model_dump(by_alias=True, exclude_unset=True)
-        for name in value.model_fields_set & type(value).model_fields.keys():
-            info = type(value).model_fields[name]
+        for name, info in type(value).model_fields.items():
+            if name not in value.model_fields_set:
+                continue
             yield info.alias or name, info.description, plain[info.alias or name]
             yield from _said(getattr(value, name))
     elif isinstance(value, dict | list):

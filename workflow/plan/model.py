@@ -156,19 +156,24 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
         found = entry.get(section)
         return list(map(str, found)) if isinstance(found, Mapping) else []
 
+    def listed(found: object) -> list[Any]:
+        return found if isinstance(found, list) else []
+
     def ids(*sections: str) -> list[str]:
-        lines = [line for section in sections for line in entry.get(section) or ()]
+        lines = [line for section in sections for line in listed(entry.get(section))]
         return [str(line.get("id")) for line in lines if isinstance(line, Mapping)]
 
     borrows = entry.get("borrows")
     lines = borrows.values() if isinstance(borrows, Mapping) else ()
     lent = [line for line in lines if isinstance(line, Mapping)]
-    curves = [part for line in lent for curve in line.get("curves", ()) for part in parts(curve)]
+    curves = [
+        part for line in lent for curve in listed(line.get("curves")) for part in parts(str(curve))
+    ]
 
     def borrowed(kind: str) -> list[str]:
         return list(dict.fromkeys(name for what, name in curves if what == kind))
 
-    problems = [name for line in lent for name in line.get("problems", ())]
+    problems = [name for line in lent for name in listed(line.get("problems"))]
     found = {
         "scale": keys("scales"),
         "problem": [*keys("problems"), *problems],

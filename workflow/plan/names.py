@@ -14,14 +14,17 @@ from workflow.data.manifest import names_in
 from workflow.plan import resolve
 from workflow.plan.exhibits import LEDGER, REGISTRY
 from workflow.plan.nearest import nearest
-from workflow.plan.parameters import dotted, flat, names
+from workflow.plan.parameters import dotted, flat
 from workflow.plan.reader import Document
 from workflow.plan.vocabulary import unknown
 from workflow.trace.cells import RESERVED, PlanError
 
-# each id stands once in these sections; exhibits become files, claims become pages
-ALONE = ("studies", "assumptions", "deviations", "errata", "findings", *REGISTRY)
-TOGETHER = (("claims", "appendix", "withdrawn"), tuple(REGISTRY))
+# sections in which each id stands once; exhibits become files, claims become pages
+TOGETHER = (
+    ("claims", "appendix", "withdrawn"),
+    tuple(REGISTRY),
+    *((section,) for section in ("studies", "assumptions", "deviations", "errata", "findings")),
+)
 
 
 def check(document: Document, root: Path) -> None:
@@ -38,7 +41,7 @@ def check(document: Document, root: Path) -> None:
 def _check_ids(document: Document) -> None:
     """What becomes a file or a page of its own shares its id with nothing."""
     reports = {name.partition(".")[0] for name in LEDGER}
-    for sections in (*((section,) for section in ALONE), *TOGETHER):
+    for sections in TOGETHER:
         lines = [
             (line["id"], section, number)
             for section in sections
@@ -61,7 +64,7 @@ def _check_overrides(document: Document, root: Path) -> None:
     entry = document.entry
     has = {
         kind: {
-            key: names(resolve.accepted(line["is"], kind, document.where(kind, key), root))[1]
+            key: set(resolve.accepted(line["is"], kind, document.where(kind, key), root))
             for key, line in entry[kind].items()
         }
         for kind in ("problems", "algorithms")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from workflow.plan import costs
@@ -29,7 +28,6 @@ class Paper:
     cells: tuple[Cell, ...]
     aliases: Mapping[Place, Cell] = field(hash=False)
     studies: Mapping[str, Study] = field(hash=False)
-    elsewhere: frozenset[Place] = frozenset()  # what only other scales run
     reached: frozenset[Reach] = frozenset()
     lent: frozenset[Seed] = frozenset()  # published: no job makes them
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
@@ -50,17 +48,20 @@ class Paper:
             return self.aliases[problem, curve]
         except KeyError:
             known = sorted(other for where, other in self.aliases if where == problem)
-            if not known and (problem, curve) not in self.elsewhere:
+            if not known:
                 raise PlanError(
                     f"papers/{self.name}.yaml: unknown problem {problem!r} at scale {self.scale}"
                     f"{or_nearest(problem, sorted({where for where, _ in self.aliases}))}"
                 ) from None
-            others = ", only at others" if (problem, curve) in self.elsewhere else ""
-            hint = "" if others else nearest(curve, known)
             raise PlanError(
                 f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale"
-                f" {self.scale}{others}{hint or ';'} known there: {', '.join(known) or 'nothing'}"
+                f" {self.scale}{nearest(curve, known) or ';'} known there: {', '.join(known)}"
             ) from None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of the published size, at which every run is planned that a paper names."""
+        return self.scale == "paper"
 
     @property
     def parts(self) -> list[Cell | Study]:
@@ -102,25 +103,6 @@ class Paper:
     def part(self, problem: str, curve: str) -> Cell | Study:
         """The cell or study in a folder `problem/curve` of results. Raises PlanError."""
         return self.study(curve) if problem == STUDIES else self.cell(problem, curve)
-
-    def on(self, problem: str) -> list[Cell]:
-        """All cells on `problem[@reading]`: they share instance and initial design.
-
-        Raises PlanError where there is none.
-        """
-        if problem not in self._by_problem:
-            known = sorted(self._by_problem)
-            raise PlanError(
-                f"papers/{self.name}.yaml: unknown problem {problem!r}{or_nearest(problem, known)}"
-            )
-        return self._by_problem[problem]
-
-    @cached_property
-    def _by_problem(self) -> Mapping[str, list[Cell]]:
-        found: dict[str, list[Cell]] = {}
-        for cell in self.cells:
-            found.setdefault(cell.problem_name, []).append(cell)
-        return found
 
     def study(self, name: str) -> Study:
         """The study called `name`. Raises PlanError naming what is known."""

@@ -11,8 +11,8 @@ Nothing is imported: a plan of thousands of runs must not load torch.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -27,21 +27,19 @@ GIVEN = {"given"}  # the key of a value that the problem reveals
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter: whether it has to be given, its annotation as text, and its fields if it is a
-    group.
-    """
+    """A parameter, or a field of a group: whether it has to be given, its annotation as text."""
 
     required: bool
     annotation: str
-    fields: Mapping[str, Parameter] = field(default_factory=dict)
 
 
-Signature = Mapping[str, Parameter]
+Signature = Mapping[str, Parameter]  # by flat names
 
 
 @cache
 def signature(name: str, package: str, *, root: Path = ROOT) -> Signature:
-    """The keyword-only parameters of `module.Class` or `module.function` of a package.
+    """The keyword-only parameters of `module.Class` or `module.function` of a package; in the place
+    of a group its fields.
 
     Raises LookupError where there is none.
     """
@@ -63,12 +61,6 @@ def signature(name: str, package: str, *, root: Path = ROOT) -> Signature:
 
 
 @cache
-def parameters_of(name: str, package: str, *, root: Path = ROOT) -> tuple[set[str], set[str]]:
-    """(required, all) names of parameters and of fields, as `flat` has them. Raises LookupError."""
-    return names(signature(name, package, root=root))
-
-
-@cache
 def draws_instance(name: str, *, root: Path = ROOT) -> bool:
     """Whether `module.function` of problems/ reads its first argument, the generator of an
     instance: then another seed is another problem.
@@ -87,18 +79,6 @@ def draws_instance(name: str, *, root: Path = ROOT) -> bool:
     return False
 
 
-def names(accepted: Signature) -> tuple[set[str], set[str]]:
-    """(required, all) names of parameters and of fields of groups."""
-    required, known = set[str](), set[str]()
-    for name, parameter in accepted.items():
-        inner_required, inner = names(parameter.fields)
-        leaves = {f"{name}.{part}" for part in inner} or {name}
-        known |= leaves
-        if parameter.required:
-            required |= {f"{name}.{part}" for part in inner_required} or {name}
-    return required, known
-
-
 def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
     """The values with every group of `known` names taken apart.
 
@@ -106,16 +86,7 @@ def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
     group, as values by problem are, stays whole.
     """
     groups = {name[:i] for name in known for i, letter in enumerate(name) if letter == "."}
-    found: dict[str, Any] = {}
-    for name, value in values.items():
-        if name in groups and isinstance(value, Mapping) and set(value) != GIVEN:
-            inside = [
-                part.removeprefix(f"{name}.") for part in known if part.startswith(f"{name}.")
-            ]
-            found |= {f"{name}.{key}": part for key, part in flat(value, inside).items()}
-        else:
-            found[name] = value
-    return found
+    return _apart(values, lambda name, _: name in groups)
 
 
 def dotted(values: Mapping[str, Any], problems: Iterable[str] = ()) -> dict[str, Any]:
@@ -124,10 +95,19 @@ def dotted(values: Mapping[str, Any], problems: Iterable[str] = ()) -> dict[str,
     A mapping over some of `problems` holds values by problem and stays whole. In a cell these are
     looked up, so that what is still a mapping there is a group.
     """
-    found, by_problem = dict[str, Any](), set(problems)
-    for name, value in values.items():
-        if isinstance(value, Mapping) and set(value) != GIVEN and not by_problem & set(value):
-            found |= {f"{name}.{key}": part for key, part in dotted(value, by_problem).items()}
+    by_problem = set(problems)
+    return _apart(values, lambda _, value: by_problem.isdisjoint(value))
+
+
+def _apart(
+    values: Mapping[str, Any], is_group: Callable[[str, Mapping], bool], above: str = ""
+) -> dict[str, Any]:
+    """The values by flat names, groups taken apart however deep they are."""
+    found: dict[str, Any] = {}
+    for key, value in values.items():
+        name = f"{above}{key}"
+        if isinstance(value, Mapping) and set(value) != GIVEN and is_group(name, value):
+            found |= _apart(value, is_group, f"{name}.")
         else:
             found[name] = value
     return found
@@ -155,17 +135,6 @@ def wrong_type(value: Any, annotation: str) -> str:
 @cache
 def _parsed(annotation: str) -> ast.expr:
     return ast.parse(annotation, mode="eval").body
-
-
-def types(accepted: Signature) -> dict[str, str]:
-    """The annotation of every parameter and field by its flat name."""
-    found: dict[str, str] = {}
-    for name, parameter in accepted.items():
-        inner = types(parameter.fields)
-        found |= {f"{name}.{part}": text for part, text in inner.items()} or {
-            name: parameter.annotation
-        }
-    return found
 
 
 def _fits(value: Any, annotation: ast.expr) -> bool:
@@ -198,22 +167,26 @@ def _elements(inside: ast.expr) -> list[ast.expr]:
     return inside.elts if isinstance(inside, ast.Tuple) else [inside]
 
 
-def _keywords(function: ast.FunctionDef, tree: ast.Module, root: Path) -> dict[str, Parameter]:
+def _keywords(function: ast.FunctionDef, tree: ast.Module, root: Path) -> Signature:
     given = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    return {
-        argument.arg: _parameter(default is None, argument.annotation, tree, root)
-        for argument, default in given
-    }
+    found: dict[str, Parameter] = {}
+    for argument, default in given:
+        found |= _parameter(argument.arg, default is None, argument.annotation, tree, root)
+    return found
 
 
 def _parameter(
-    required: bool, annotation: ast.expr | None, tree: ast.Module, root: Path
-) -> Parameter:
+    name: str, required: bool, annotation: ast.expr | None, tree: ast.Module, root: Path
+) -> Signature:
+    """One parameter; the fields of a group, which need a value only if the group does."""
     text = ast.unparse(annotation) if annotation else "Any"
-    return Parameter(required, text, _fields(text, tree, root))
+    return {
+        f"{name}.{field}": replace(one, required=required and one.required)
+        for field, one in _fields(text, tree, root).items()
+    } or {name: Parameter(required, text)}
 
 
-def _fields(name: str, tree: ast.Module, root: Path) -> dict[str, Parameter]:
+def _fields(name: str, tree: ast.Module, root: Path) -> Signature:
     """The fields of a frozen dataclass that a module defines or imports by that name; {} if it has
     none.
     """
@@ -221,12 +194,11 @@ def _fields(name: str, tree: ast.Module, root: Path) -> dict[str, Parameter]:
         if isinstance(node, ast.ClassDef) and node.name == name:
             frozen = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
             lines = [item for item in node.body if frozen and isinstance(item, ast.AnnAssign)]
-            return {
-                ast.unparse(line.target): _parameter(
-                    line.value is None, line.annotation, tree, root
-                )
-                for line in lines
-            }
+            found: dict[str, Parameter] = {}
+            for line in lines:
+                field, required = ast.unparse(line.target), line.value is None
+                found |= _parameter(field, required, line.annotation, tree, root)
+            return found
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES):
             origin = {alias.asname or alias.name: alias.name for alias in node.names}.get(name)
             path = module_file(root, node.module) if origin and node.module else None

@@ -279,21 +279,13 @@ def _told(entry: object, error: ErrorDetails) -> tuple[Steps, str]:
 
 def _path(entry: object, steps: Steps) -> tuple[str | int, ...]:
     """The keys and positions in the document of what pydantic has come to: it also names types on
-    the way, the tag of a check or a table among them.
+    the way. The kind of a table may be the name of one of its keys.
     """
     path: list[str | int] = []
-    value, tagged = entry, False
-    for step in steps:
-        is_tag = isinstance(value, Mapping) and (
-            (path[-1:] == ["check"] and step == value.get("test"))
-            or (path[:1] == ["tables"] and len(path) == 2 and step == value.get("kind"))
-        )
-        if is_tag and not tagged:
-            tagged = True
-        elif isinstance(value, Mapping) and step in value:
-            value, tagged = value[step], False
-            path.append(step)
-        elif isinstance(value, list) and isinstance(step, int):
+    value: Any = entry
+    for step in (*steps[:2], *steps[3:]) if steps[:1] == ("tables",) else steps:
+        is_key = isinstance(value, Mapping) and step in value
+        if is_key or (isinstance(value, list) and isinstance(step, int)):
             value = value[step]
             path.append(step)
     return tuple(path)

@@ -113,9 +113,8 @@ def variants_of(
     """The variants at which a check looks at a curve on a problem, those that this scale has."""
     named = check.get("variants", [DEFAULT])
     named = list(paper.entry.get("variants", {})) if named == "all" else named
-    kept = [variant for variant in named if not selection.is_cut(paper, variant)]
     return [
-        variant for variant in kept if not left_out(paper, check, problem, curve, variant, reading)
+        variant for variant in named if not left_out(paper, check, problem, curve, variant, reading)
     ]
 
 

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from workflow import ROOT
 from workflow.plan import digest as code
-from workflow.plan.parameters import Signature, dotted, flat, signature, types, wrong_type
-from workflow.plan.parameters import names as names_of
+from workflow.plan.parameters import Signature, dotted, flat, signature, wrong_type
 from workflow.trace.cells import RESERVED, PlanError, installed, is_async
 
 SEED = "seed"  # becomes the number of the repetition
@@ -124,7 +123,7 @@ def source_sha256(simulator: str) -> str:
 
 
 def overrides(
-    changes: Mapping[str, Mapping], key: str, known: set[str], problems: Iterable[str]
+    changes: Mapping[str, Mapping], key: str, known: Collection[str], problems: Iterable[str]
 ) -> dict[str, Any]:
     """What a reading sets for one entry: "*" reaches whoever has the parameter, a name must have
     it. Fields of groups have their flat names.
@@ -157,7 +156,7 @@ def with_given(
     given: Mapping[str, str],
     problem: str,
     problems: Mapping,
-    known: set[str],
+    known: Collection[str],
 ) -> dict[str, Any]:
     """An algorithm's entry with what the problem gives to whoever has such a parameter and no own
     value for this problem.
@@ -207,29 +206,27 @@ def accepted(target: str, package: str, where: str, root: Path) -> Signature:
         raise PlanError(f"{where}: `is: {target}`: {error.args[0]}") from None
 
 
-def check(entry: Mapping, accepts: Signature, supplied: set[str], where: str) -> None:
-    """Names and types of parameters (flat) against a constructor; `supplied` are filled in by the
-    runner.
-    """
-    required, names = names_of(accepts)
+def check(entry: Mapping, accepts: Signature, where: str) -> None:
+    """Names and types of parameters (flat) against a constructor; the runner fills in `data`."""
     given = set(entry) - RESERVED
-    if unknown := (given | set(entry.get("substitute", {}))) - names:
+    if unknown := (given | set(entry.get("substitute", {}))) - set(accepts):
         raise PlanError(
             f"{where}: unknown parameter {', '.join(sorted(unknown))} of {entry['is']}; "
-            f"known: {', '.join(sorted(names)) or 'none'}"
+            f"known: {', '.join(sorted(accepts)) or 'none'}"
         )
-    if missing := required - given - supplied:
+    required = {name for name, parameter in accepts.items() if parameter.required}
+    if missing := required - given - {"data"}:
         raise PlanError(f"{where}: missing parameter {', '.join(sorted(missing))} of {entry['is']}")
-    for name, annotation in types(accepts).items():
-        value = entry.get(name, SEED)
-        if value != SEED and name not in RESERVED and (expected := wrong_type(value, annotation)):
+    for name in given:
+        value, annotation = entry[name], accepts[name].annotation
+        if value != SEED and (expected := wrong_type(value, annotation)):
             raise PlanError(f"{where}: {name} of {entry['is']}: expected {expected}, got {value!r}")
-    if "data" in names and "data" not in entry:
+    if "data" in accepts and "data" not in entry:
         raise PlanError(
             f"{where}: {entry['is']} reads a data set: add a line `data: NAME` (data/manifest.yaml"
             " lists the names)"
         )
-    if "simulator" in entry and "simulator" not in names:
+    if "simulator" in entry and "simulator" not in accepts:
         raise PlanError(
             f"{where}: {entry['is']} runs no simulator: leave out `simulator: {entry['simulator']}`"
         )

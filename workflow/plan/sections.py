@@ -150,7 +150,7 @@ class ProblemEntry(OpenSection):
                 "expected `libraries` beside `substitute`, got none: name the libraries that it"
                 " stands in for"
             )
-        return _without_unread(self, "problem")
+        return _without_unread(self, AlgorithmEntry)
 
 
 class AlgorithmEntry(OpenSection):
@@ -181,7 +181,7 @@ class AlgorithmEntry(OpenSection):
 
     @model_validator(mode="after")
     def _is_read(self) -> Self:
-        return _without_unread(self, "algorithm")
+        return _without_unread(self, ProblemEntry)
 
 
 class BorrowedEntry(Section):
@@ -330,18 +330,13 @@ class StudyEntry(Section):
     )
 
 
-def _without_unread(entry: Any, kind: str) -> Any:
+def _without_unread(entry: Any, other: type[Section]) -> Any:
     """Refuse a reserved key that means something on the other kind of entry alone."""
-    other = AlgorithmEntry if kind == "problem" else ProblemEntry
-    unread = sorted(set(entry.model_extra or {}) & keys(other))
-    if unread:
+    keys = {info.alias or name for name, info in other.model_fields.items()}
+    if unread := sorted(keys.intersection(entry.model_extra or {})):
         raise refusal(
             f"expected keys that something reads, got {', '.join(unread)}, which means nothing on"
-            f" the line of {'a problem' if kind == 'problem' else 'an algorithm'}: leave it out"
+            f" the line of {'a problem' if other is AlgorithmEntry else 'an algorithm'}: leave it"
+            " out"
         )
     return entry
-
-
-def keys(model: type[Section]) -> set[str]:
-    """The keys of a section as the YAML writes them."""
-    return {info.alias or name for name, info in model.model_fields.items()}

@@ -14,9 +14,10 @@ from typing import Any
 from workflow.plan import published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
-from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of, curve_name
+from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
+WITHOUT_RUNS = ("parameters", "settings")  # kinds of tables that show what the YAML says
 
 
 def place(
@@ -30,20 +31,12 @@ def place(
 
 
 def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
-    """What the cell is called that `place` looks for.
-
-    Raises PlanError where there is no such reading.
-    """
-    algorithm, name = algorithm_of(curve), curve
-    known = paper.entry.get("readings", {})
-    if reading and reading not in known:
-        raise PlanError(
-            f"papers/{paper.name}.yaml: unknown reading {reading!r}; known: {', '.join(known)}"
-        )
-    if reading and "@" not in curve and _reached(paper, reading, "algorithms", algorithm):
+    """What the cell is called that `place` looks for."""
+    name = curve
+    if "@" not in curve and (reading, "algorithms", algorithm_of(curve)) in paper.reached:
         head, plus, tail = curve.partition("+")
         name = f"{head}@{reading}{plus}{tail}"
-    if reading and _reached(paper, reading, "problems", problem):
+    if (reading, "problems", problem) in paper.reached:
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
 
@@ -51,17 +44,6 @@ def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -
 def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> Cell | None:
     """The cell of a curve under the default reading; None where none is planned."""
     return paper.aliases.get(_named(paper, problem, curve, DEFAULT, variant))
-
-
-def default_of(paper: Paper, cell: Cell) -> Cell | None:
-    """The default run of what a cell runs under a reading; None where none is planned."""
-    return planned(paper, cell.problem, curve_name(cell.algorithm, DEFAULT, cell.variant))
-
-
-def is_cut(paper: Paper, variant: str) -> bool:
-    """Whether this scale leaves out a variant."""
-    kept = paper.entry["scales"][paper.scale].get("variants")
-    return variant != DEFAULT and kept is not None and variant not in kept
 
 
 def is_left_out(
@@ -73,13 +55,12 @@ def is_left_out(
     variant: str = DEFAULT,
     relative_to: str = "",
 ) -> bool:
-    """Whether this scale leaves out a curve: its variant is cut, or only other scales run it, or
-    what it is divided by, there.
+    """Whether this scale leaves out a curve, or what it is divided by, there. The published size
+    leaves out nothing: what no run makes there is a mistake.
     """
     where, name = _named(paper, problem, curve, reading, variant)
-    return is_cut(paper, name.partition("+")[2]) or not paper.elsewhere.isdisjoint(
-        [(where, name), (where, relative_to)]
-    )
+    needed = {(where, name), (where, relative_to or name)}
+    return not (paper.is_whole or needed <= paper.aliases.keys())
 
 
 def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> list[str]:
@@ -87,12 +68,13 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
     return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
 
 
-def line_of(paper: Paper, section: str, one: str, name: str) -> Line:
+def line_of(paper: Paper, section: str, name: str) -> Line:
     """The line of a name in a section of the YAML. Raises PlanError naming what is known."""
     lines = {line["id"]: line for line in paper.entry.get(section, [])}
     if name not in lines:
         raise PlanError(
-            f"papers/{paper.name}.yaml: unknown {one} {name!r}; known: {', '.join(lines) or 'none'}"
+            f"papers/{paper.name}.yaml: unknown {section.removesuffix('s')} {name!r}; known:"
+            f" {', '.join(lines) or 'none'}"
         )
     return lines[name]
 
@@ -132,33 +114,16 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     return runs
 
 
-def figure(paper: Paper, name: str) -> Line:
-    """The line of a figure. Raises PlanError."""
-    return line_of(paper, "figures", "figure", name)
-
-
 def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
-    """The keys of each panel over those of its figure; a panel is left out with its variant or with
-    the last of its curves.
+    """The panels of a figure that this scale does not leave out, each with the keys of the figure
+    below its own. Raises PlanError.
     """
-    kept = panels_left(paper, figure(paper, name))
-    if not kept:
-        raise PlanError(f"figure {name}: scale {paper.scale} leaves out all its panels")
-    return kept
-
-
-def panels_left(paper: Paper, entry: Line) -> list[dict[str, Any]]:
-    """The panels of a figure that this scale does not leave out, with the keys of the figure."""
-    shared = {
-        key: value
-        for key, value in entry.items()
-        if key not in ("title", "where", "note", "panels")
-    }
+    entry, own = line_of(paper, "figures", name), ("title", "where", "note", "panels")
+    shared = {key: value for key, value in entry.items() if key not in own}
     merged = [{**shared, **panel} for panel in entry["panels"]]
-    kept = [panel for panel in merged if not is_cut(paper, panel.get("variant", DEFAULT))]
     return [
         panel
-        for panel in kept
+        for panel in merged
         if (panel["study"] in paper.studies if "study" in panel else places(paper, panel))
     ]
 
@@ -193,11 +158,6 @@ def series_from(series: Mapping[str, Series], known: int) -> dict[str, Series]:
 
 def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
     """Label and cell of each curve of a panel that this scale does not leave out."""
-    if "problem" not in panel or "metric" not in panel or "curves" not in panel:
-        raise PlanError(
-            f"figure {panel['id']}: a panel needs `problem`, `metric` and `curves` (or `study`, `x`"
-            " and `y`)"
-        )
     problem, curves, base = panel["problem"], panel["curves"], panel.get("relative_to", "")
     how = {"reading": panel.get("reading", DEFAULT), "variant": panel.get("variant", DEFAULT)}
     if panel.get("kind") == "dots":
@@ -224,25 +184,16 @@ def under_readings(
     once.
     """
     found: dict[str, tuple[str, Cell]] = {}
-    for curve in curves:
-        for reading in readings:
-            for cell in _planned(paper, problem, curve, reading, relative_to):
-                found.setdefault(cell.name, (cell.curve, cell))
+    for curve, name in product(curves, readings):
+        reading = DEFAULT if name == "default" else name
+        there = in_scale(paper, problem, [curve], reading=reading, relative_to=relative_to)
+        # nothing but a default run may be planned
+        if there and not (
+            reading and _named(paper, problem, curve, reading, DEFAULT) not in paper.aliases
+        ):
+            cell = place(paper, problem, curve, reading=reading)
+            found.setdefault(cell.name, (cell.curve, cell))
     return list(found.values())
-
-
-def _planned(
-    paper: Paper, problem: str, curve: str, reading: str, relative_to: str = ""
-) -> list[Cell]:
-    """The cell of a curve under a reading; none where this scale leaves it out, or where nothing
-    but a default run is planned.
-    """
-    wanted = DEFAULT if reading == "default" else reading
-    if is_left_out(paper, problem, curve, reading=wanted, relative_to=relative_to):
-        return []
-    if wanted and _named(paper, problem, curve, wanted, DEFAULT) not in paper.aliases:
-        return []
-    return [place(paper, problem, curve, reading=wanted)]
 
 
 def table_cells(paper: Paper, entry: Line) -> list[Cell]:
@@ -257,8 +208,8 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
 
 def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Every run whose records a table needs. Raises PlanError."""
-    entry = line_of(paper, "tables", "table", name)
-    if entry["kind"] in ("parameters", "settings"):
+    entry = line_of(paper, "tables", name)
+    if entry["kind"] in WITHOUT_RUNS:
         return []
     if entry["kind"] in ("study", "growth"):
         return [paper.study(entry["study"])]
@@ -274,9 +225,9 @@ def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
-    line = line_of(paper, "tables", "table", name)
+    line = line_of(paper, "tables", name)
     if line["kind"] == "published":
-        return paper.parts
+        return paper.parts if published_cells(paper) else []
     places = product(line.get("problems", paper.entry["problems"]), line.get("algorithms", []))
     counted = [paper.aliases[place] for place in places if place in paper.aliases]
     return [*counted, *table_runs(paper, name)]
@@ -294,43 +245,22 @@ def published_cells(paper: Paper) -> list[Cell]:
     return [cell for cell in found if cell is not None]
 
 
-def tabulated(paper: Paper, entry: Line) -> Sequence[object]:
-    """What a table is about: its cells, or something that no scale leaves out."""
-    if entry["kind"] == "published":
-        return published_cells(paper)
-    return table_cells(paper, entry) if entry["kind"] in ("diagnostics", "feasible") else [entry]
-
-
-def picture(paper: Paper, name: str) -> Line:
-    """The line of a picture. Raises PlanError."""
-    return line_of(paper, "pictures", "picture", name)
-
-
 def picture_cells(paper: Paper, name: str) -> list[Cell]:
-    """Every cell whose records a picture compares, once each. Raises PlanError."""
-    cells = pictured(paper, picture(paper, name))
-    if not cells:
-        raise PlanError(f"picture {name}: scale {paper.scale} leaves out all its curves")
-    return cells
-
-
-def pictured(paper: Paper, entry: Line) -> list[Cell]:
-    """The cells of a picture that this scale does not leave out, once each: its curves, then the
-    readings of those that name none, on the same problem.
+    """Every cell whose records a picture compares, once each: its curves, then the readings of
+    those that name none, on the same problem. Raises PlanError.
     """
+    entry = line_of(paper, "pictures", name)
     curves = in_scale(paper, entry["problem"], entry["curves"])
     cells = [paper.cell(entry["problem"], curve) for curve in curves]
     cells += [
         cell
-        for cell in paper.on(entry["problem"])
-        if cell.algorithm in curves and cell.algorithm_reading and not cell.variant
+        for cell in paper.cells
+        if cell.problem_name == entry["problem"]
+        and cell.algorithm in curves
+        and cell.algorithm_reading
+        and not cell.variant
     ]
     return list({cell.name: cell for cell in cells}.values())
-
-
-def ranks(paper: Paper, name: str) -> Line:
-    """The line of ranks. Raises PlanError."""
-    return line_of(paper, "ranks", "ranks", name)
 
 
 def complete(
@@ -349,34 +279,10 @@ def complete(
 
 
 def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
-    """The cell of each curve on each problem that ranks compare at this scale.
-
-    Raises PlanError where it leaves nothing.
+    """The cell of each curve on each problem that ranks compare at this scale: the complete part of
+    what it has; nothing where there is nothing to compare. Raises PlanError.
     """
-    cells = _ranked(paper, ranks(paper, name))
-    if not cells:
-        raise PlanError(
-            f"ranks {name}: scale {paper.scale} leaves fewer than two problems with two curves to"
-            " compare"
-        )
-    return cells
-
-
-def rank_runs(paper: Paper, name: str) -> list[Cell]:
-    """Every run whose records ranks read."""
-    cells = [cell for row in rank_cells(paper, name).values() for cell in row.values()]
-    return [companion for cell in cells for companion in companions(paper, cell)]
-
-
-def ranked(paper: Paper, entry: Line) -> Sequence[object]:
-    """The problems that are left of a line of ranks at this scale."""
-    return list(_ranked(paper, entry))
-
-
-def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
-    """The complete part of what this scale has of a line of ranks; nothing where there is nothing
-    to compare.
-    """
+    entry = line_of(paper, "ranks", name)
     planned = {
         problem: {
             curve: place(paper, problem, curve)
@@ -388,6 +294,12 @@ def _ranked(paper: Paper, entry: Line) -> dict[str, dict[str, Cell]]:
     if min(len(problems), len(curves)) < 2:
         return {}
     return {problem: {curve: planned[problem][curve] for curve in curves} for problem in problems}
+
+
+def rank_runs(paper: Paper, name: str) -> list[Cell]:
+    """Every run whose records ranks read. Raises PlanError."""
+    cells = [cell for row in rank_cells(paper, name).values() for cell in row.values()]
+    return [companion for cell in cells for companion in companions(paper, cell)]
 
 
 def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict[str, Cell]]]]:
@@ -411,12 +323,5 @@ def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict
 
 def profile_runs(paper: Paper, name: str) -> list[Cell]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
-    panels = profile_panels(paper, line_of(paper, "profiles", "profile", name))
-    if not panels:
-        raise PlanError(f"profile {name}: scale {paper.scale} leaves out all its problems")
+    panels = profile_panels(paper, line_of(paper, "profiles", name))
     return [cell for _, cells in panels for row in cells.values() for cell in row.values()]
-
-
-def _reached(paper: Paper, reading: str, kind: str, key: str) -> bool:
-    """Whether a reading sets a parameter that this algorithm or problem has."""
-    return (reading, kind, key) in paper.reached

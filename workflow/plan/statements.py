@@ -6,17 +6,10 @@ Each check is judged by the model of its own `test:`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from annotated_types import MinLen
-from pydantic import (
-    Discriminator,
-    Field,
-    TypeAdapter,
-    ValidationError,
-    create_model,
-    model_validator,
-)
+from pydantic import Discriminator, TypeAdapter, ValidationError, ValidationInfo, model_validator
 
 from workflow.plan.vocabulary import (
     DISTINCT,
@@ -33,6 +26,7 @@ from workflow.plan.vocabulary import (
     Metric,
     Names,
     Number,
+    OpenSection,
     Positive,
     Problem,
     Problems,
@@ -327,7 +321,6 @@ class Bound(Sides, Check):
     plus: Number = said("what is added to the right side", default="0")
 
 
-CHECKS = (Less, More, Passes, Equivalent, Exponent, Monotone, Share, Spread, Band, Bound)
 AnyCheck = Annotated[
     Less | More | Passes | Equivalent | Exponent | Monotone | Share | Spread | Band | Bound,
     Discriminator("test"),
@@ -429,9 +422,10 @@ class NullModel(Section):
 KINDS_OF_NULL_MODEL = ("curve", "instead", "column", "where", "always")
 
 
-class _Setting(Section):
+class Setting(OpenSection):
     """A setting in which a claim is asked: what its check says otherwise there."""
 
+    others: ClassVar = ("as in `check`", "`at: 1000`")
     name: Words = said("its name, for the table of settings")
     requires: Annotated[list[Requirement], MinLen(1)] = said(
         "hypotheses of the statement in this setting", default="those of the claim"
@@ -442,7 +436,7 @@ class _Setting(Section):
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
-        if self.model_fields_set <= {"name", *OF_THE_CLAIM}:
+        if not self.model_extra:
             raise refusal(
                 "expected at least one key of `check` that this setting changes, got only"
                 f" {', '.join(sorted(self.model_fields_set))}: add it, or drop the setting"
@@ -450,38 +444,7 @@ class _Setting(Section):
         return self
 
 
-OF_THE_CLAIM = ("requires", "null_model")  # what a setting may say otherwise beside its check
-
-
-def _with_overrides() -> type[_Setting]:
-    """A setting with every key that a check has, but for the test itself."""
-    found: dict[str, Any] = {}
-    for check in CHECKS:
-        types = get_type_hints(check, include_extras=True)
-        for name, info in check.model_fields.items():
-            if name != "test" and name not in found:
-                extra = {"default": "as in `check`"}
-                if isinstance(info.json_schema_extra, dict) and "unit" in info.json_schema_extra:
-                    extra["unit"] = str(info.json_schema_extra["unit"])
-                found[name] = (
-                    types[name],
-                    Field(
-                        default=None,
-                        alias=info.alias,
-                        description=info.description,
-                        json_schema_extra=extra,  # type: ignore[arg-type]
-                    ),
-                )
-    return create_model("Setting", __base__=_Setting, __doc__=_Setting.__doc__, **found)
-
-
-Setting: Any = _with_overrides()
 _CHECKED = TypeAdapter[Any](AnyCheck)
-
-
-def _said(section: Section) -> dict[str, Any]:
-    """What a section says, by the keys of the YAML."""
-    return section.model_dump(by_alias=True, exclude_unset=True)
 
 
 class ClaimEntry(Section):
@@ -534,14 +497,15 @@ class ClaimEntry(Section):
     note: Words = said("what a reader of the verdict has to know", default="nothing is shown")
 
     @model_validator(mode="after")
-    def _has_settings_that_fit(self) -> Self:
+    def _has_settings_that_fit(self, info: ValidationInfo) -> Self:
         names = [line.name for line in self.settings or ()]
         if twice := [name for name in names if names.count(name) > 1]:
             raise refusal(f"expected every setting once, got {twice[0]!r} twice: rename one")
+        check = self.check.model_dump(by_alias=True, exclude_unset=True)
         for line in self.settings or ():
-            changed = {k: v for k, v in _said(line).items() if k not in ("name", *OF_THE_CLAIM)}
             try:
-                _CHECKED.validate_python({**_said(self.check), **changed})
+                changed = {**check, **(line.model_extra or {})}
+                _CHECKED.validate_python(changed, context=info.context)
             except ValidationError as error:
                 raise refusal(f"setting {line.name!r}: {error.errors()[0]['msg']}") from None
         return self

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import (
@@ -72,8 +72,11 @@ class Section(BaseModel):
 
 
 class OpenSection(Section):
-    """A mapping of the YAML whose other keys are parameters of a constructor."""
+    """A mapping of the YAML that may have other keys: what they mean, and an example, is said in
+    `others`.
+    """
 
+    others: ClassVar = ("a parameter of the constructor", "`bandwidth: 5`")
     model_config = ConfigDict(extra="allow")
 
 

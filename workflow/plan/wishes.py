@@ -14,38 +14,7 @@ from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
 from workflow.trace.cells import PlanError
 
-CONFIG = ("scale", "papers", "seeds", "fresh")  # what `snakemake --config` may be given
 FOLDERS = ("results", "figures", "logs", "report", "data/raw", "data/prepared")  # we write here
-
-
-def check_config(config: Mapping[str, Any]) -> None:
-    """Refuse an entry of Snakemake's configuration that nothing reads. Raises PlanError."""
-    for key in config:
-        if key not in CONFIG:
-            raise PlanError(
-                f"--config {key}={config[key]}: nothing reads {key!r}{or_nearest(key, CONFIG)}"
-            )
-
-
-def words(value: object, between: str) -> str:
-    """What a user says as one text: names of papers with commas between them, or the first and the
-    last of some seeds. Raises PlanError where these are not consecutive.
-    """
-    if not isinstance(value, list):
-        return str(value)
-    if between == ",":
-        return ",".join(map(str, value))
-    if value != [value[0] + step for step in range(len(value))]:
-        raise PlanError(f"seeds: expected consecutive ones such as [0, 1, 2], got {value}")
-    return f"{value[0]}-{value[-1]}" if value else ""
-
-
-def is_fresh(config: Mapping[str, Any]) -> bool:
-    """Whether published records are to be ignored: `fresh=1`. Raises PlanError."""
-    said = str(config.get("fresh", "0"))
-    if said not in ("0", "1"):
-        raise PlanError(f"--config fresh={said}: expected 1, or 0 as without it")
-    return said == "1"
 
 
 def check_cores(cores: int) -> None:

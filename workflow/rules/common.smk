@@ -145,11 +145,6 @@ def folder_of(wildcards, output):
     return os.path.dirname(output[0])
 
 
-def drawn_files(plan):
-    # What is drawn from the records that are there, whatever code made them.
-    return shown_files(plan, "drawn")
-
-
 def read_by(plan):
     # Every curve and study that the report of a paper reads.
     return [*plan.parts, *plan.borrowed]

@@ -81,7 +81,7 @@ rule verdicts:
 rule drawn:
     """Everything as it is published: whatever code made the records, and without a run."""
     input:
-        [path for name in PAPERS for path in drawn_files(PLAN[name])],
+        [path for name in PAPERS for path in shown_files(PLAN[name], "drawn")],
 
 
 for plan in map(PLAN.get, dict.fromkeys(PAPERS)):
@@ -93,7 +93,7 @@ for plan in map(PLAN.get, dict.fromkeys(PAPERS)):
         input:
             published_files(plan),
         output:
-            drawn_files(plan),
+            shown_files(plan, "drawn"),
         log:
             f"logs/drawn/{plan.name}.log",
         conda:

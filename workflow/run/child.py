@@ -10,7 +10,7 @@ from workflow.data.places import DataUnavailable
 from workflow.run import lease, make
 from workflow.run.boundary import BadAnswer
 from workflow.run.guard import Guard
-from workflow.run.target import Limits, Target
+from workflow.run.target import Target
 from workflow.trace.cells import PlanError
 from workflow.trace.record import BadRecord
 
@@ -20,10 +20,12 @@ PLAIN = (PlanError, BadRecord, BadAnswer, DataUnavailable)  # errors whose sente
 REMEDIES = ((ArithmeticError, "look at"), (ImportError, "install"), (ChildProcessError, "build"))
 
 
-def answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
-    """{"made": fields of Made}, or an error and whether it is that of all records."""
+def failure(target: Target, guard: Guard) -> dict[str, Any]:
+    """Make a record. What is said where none could be made, and whether all records fail so; else
+    nothing.
+    """
     try:
-        return {"made": vars(make.make(target, limits, guard))}
+        make.make(target, guard)
     except BaseException as error:  # a simulator may raise anything, sys.exit() among it
         said = _known(error)
         if said is None:
@@ -34,9 +36,10 @@ def answer(target: Target, limits: Limits, guard: Guard) -> dict[str, Any]:
             )
         everywhere = isinstance(error, DataUnavailable)
         return {
-            "error": said if everywhere or _names(said, target) else f"{target.who}: {said}",
+            "sentence": said if everywhere or _names(said, target) else f"{target.who}: {said}",
             "everywhere": everywhere or getattr(error, "errno", None) in lease.FULL,
         }
+    return {}
 
 
 def _known(error: BaseException) -> str | None:

@@ -60,22 +60,25 @@ class Guard:
 
     def built(self, build: Callable[[], Built]) -> Built:
         """What a problem's constructor gives, its surroundings put back."""
-        self._surroundings.before(self.seed, BUILDING)
+        self._put_back(BUILDING, "before")
         try:
             return build()
         finally:
             self._end_copies()
-            self._surroundings.after(self.seed, BUILDING)
+            self._put_back(BUILDING, "after")
 
     @contextmanager
     def around(self) -> Iterator[None]:
         """An optimizer does something before the next evaluation, or around it."""
-        self._surroundings.between(self.seed, self.number)
+        self._put_back(self.number, "between")
         try:
             yield
         finally:
             self._end_copies()
-            self._surroundings.between(self.seed, self.number)
+            self._put_back(self.number, "between")
+
+    def _put_back(self, number: int, when: str) -> None:
+        self._surroundings.put_back(f"{self.seed}/{number}/{when}")
 
     def _end_copies(self) -> None:
         if os.getpid() != self._process:
@@ -90,7 +93,7 @@ class Guard:
             if self.stop is not None and number >= self.stop:
                 raise TooLong(query)
             self._end_copies()
-            self._surroundings.before(self.seed, number)
+            self._put_back(number, "before")
             self.shared.began, self.shared.evaluation = time.monotonic(), number + 1
             if self.timeout is not None:
                 seconds = min(self.timeout, threading.TIMEOUT_MAX)
@@ -101,6 +104,6 @@ class Guard:
                 self._end_copies()  # first: a copy has no watch to cancel
                 faulthandler.cancel_dump_traceback_later()
                 self.shared.evaluation = 0
-                self._surroundings.after(self.seed, number)
+                self._put_back(number, "after")
 
         return replace(problem, evaluate=evaluate)

@@ -13,11 +13,10 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
-from workflow.run.lease import Refused
-from workflow.run.target import Limits, Made, Target
+from workflow.run.lease import Failed
+from workflow.run.target import Target
 from workflow.trace import cells, one_path
 from workflow.trace.cells import Cell, PlanError, Study, parse_seeds
 
@@ -52,35 +51,40 @@ def main(arguments: list[str] | None = None) -> int:
         help="files for the records, one a seed (default: results/ and its store)",
     )
     parser.add_argument(
-        "--seconds",
-        type=float,
-        default=Limits.seconds,
-        help="stop after the first step that ends later than this",
-    )
-    parser.add_argument(
         "--checkpoint-every",
         type=float,
-        default=Limits.checkpoint_every,
+        default=Target.checkpoint_every,
         help="seconds between checkpoints",
     )
     parser.add_argument(
         "--wait",
         type=float,
-        default=Limits.wait,
+        default=Target.wait,
         help="seconds to wait for a process that makes the same record",
     )
     options = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
-        one_path.instead()
         targets = _targets(options)
+        one_path.take()
     except (PlanError, one_path.BadPath, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    wrong: set[str] = set()
-    all_made(targets, Limits(options.seconds, options.checkpoint_every, options.wait), wrong)
-    return 1 if wrong else 0
+    # here, since libraries are loaded with the kernels of the path that was taken
+    from workflow.run import supervisor
+
+    told: set[str] = set()
+    for target in targets:
+        try:
+            supervisor.make(target)
+        except Failed as error:
+            if str(error) not in told:  # it may be the same for several records
+                print(f"error: {error}", file=sys.stderr)
+            told.add(str(error))
+            if error.everywhere:
+                break
+    return 1 if told else 0
 
 
 def _targets(options: argparse.Namespace) -> list[Target]:
@@ -100,7 +104,7 @@ def _targets(options: argparse.Namespace) -> list[Target]:
     again = os.environ.get("NOREGRET_AGAIN") == "1"
     stored = bool(options.given) or options.output is None
     return [
-        Target(part, seed, path, root, again, stored)
+        Target(part, seed, path, root, again, stored, options.checkpoint_every, options.wait)
         for seed, path in zip(seeds, outputs, strict=True)
     ]
 
@@ -113,33 +117,3 @@ def _planned(options: argparse.Namespace) -> Cell | Study:
 
     check_folders()
     return load(options.paper, options.scale).part(options.problem, options.curve)
-
-
-def all_made(targets: Sequence[Target], limits: Limits, wrong: set[str]) -> dict[Target, Made]:
-    """The records. What went wrong with one is told and added to `wrong`, and keeps no other from
-    being made.
-    """
-
-    one_path.take()
-    # here, since libraries are loaded with the kernels of the path that was taken
-    from workflow.run import supervisor
-
-    made: dict[Target, Made] = {}
-    for target in targets:
-        try:
-            made[target] = supervisor.made(target, limits)
-        except Refused as error:
-            _tell(error, wrong)
-        except supervisor.Failed as error:
-            _tell(error, wrong)
-            if error.everywhere:
-                break
-    return made
-
-
-def _tell(error: Exception, told: set[str]) -> None:
-    """Say what went wrong, once where it is the same for several records."""
-    sentence = str(error)
-    if sentence not in told:
-        print(f"error: {sentence}", file=sys.stderr)
-    told.add(sentence)

@@ -32,8 +32,15 @@ REMEDY = {
 }
 
 
-class Refused(RuntimeError):
-    """A record that this process may not make; says who does, or why nobody can, and what to do."""
+class Failed(RuntimeError):
+    """A record that was not made: a sentence that names it and says what to do.
+
+    everywhere: whether the same is true of all records of the command.
+    """
+
+    def __init__(self, sentence: str, *, everywhere: bool = False) -> None:
+        super().__init__(sentence)
+        self.everywhere = everywhere
 
 
 def running(made: Path) -> Path:
@@ -45,21 +52,21 @@ def running(made: Path) -> Path:
 def held(made: Path, *, wait: float = WAIT) -> Iterator[None]:
     """This process makes the record at `made`, and no other; it waits for at most `wait` seconds.
 
-    A finished record can be used where nobody can write. Raises Refused.
+    A finished record can be used where nobody can write. Raises Failed.
     """
     path = running(made)
     lock = FileLock(path, poll_interval=POLL)
     try:
         _acquire(lock, made, wait)
     except Timeout:
-        raise Refused(
+        raise Failed(
             f"{made}: {owner(path)} is still making this record after {wait:.0f} s of waiting:"
             " wait for it or cancel it, then run again"
         ) from None
     except OSError as error:
         if not (error.errno in READ_ONLY and made.exists()):
             remedy = REMEDY.get(error.errno or 0, "make its folder writable")
-            raise Refused(
+            raise Failed(
                 f"{path}: expected a file that can be written, got {error.strerror}: {remedy},"
                 " then run again"
             ) from None

@@ -24,7 +24,7 @@ from problems.api import Evaluation, Problem
 from workflow.run import async_loop, boundary, checkpoint, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import build_problem, initial_design, parameters_of
-from workflow.run.target import Limits, Made, Target
+from workflow.run.target import Target
 from workflow.trace import by_digest, record, seeds
 from workflow.trace.atomic import sweep
 from workflow.trace.cells import Cell, Study, with_data
@@ -33,13 +33,14 @@ log = logging.getLogger("noregret.run")
 NOTHING: record.Columns = {"evaluation": np.arange(0)}
 
 
-def make(target: Target, limits: Limits = Limits(), guard: Guard | None = None) -> Made:
+def make(target: Target, guard: Guard | None = None) -> None:
     """Make a record unless it is there, complete and current."""
     guard = Guard(target.seed) if guard is None else guard
     sweep(target.path)  # who holds the lease is alone here
     if isinstance(target.part, Study):
-        return _make_study(target.part, target, guard)
-    return _Run(target.part, target, guard).made(limits)
+        _make_study(target.part, target, guard)
+    else:
+        _Run(target.part, target, guard).make()
 
 
 def load(part: Cell | Study) -> None:
@@ -66,40 +67,31 @@ def code(part: Cell | Study) -> Callable[..., Any]:
 
 
 class _Run:
-    """One seed of a cell under way: begun, gone on with until its budget or its time is spent, and
-    ended by its record.
+    """One seed of a cell under way: begun, gone on with until its budget is spent, and ended by its
+    record.
     """
 
     def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
-        self.cell, self.target, self.guard = cell, target, guard
-        self.seed, self.path = target.seed, target.path
+        self.cell, self.target, self.guard, self.seed = cell, target, guard, target.seed
         place = checkpoint.folder()
-        bare = guard.built(lambda: build_problem(cell, target.seed, target.root))
-        self.problem = guard.guarded(bare)
+        self.problem = _problem(cell, target, guard)
         self.digest = with_data(cell.digest, self.problem.data_sha256)
         self.checkpoint = checkpoint.Checkpoint(place, self.digest, self.seed)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
-        self.work = 0.0  # CPU seconds of this process and its children, on what the run is about
+        self.work = 0.0  # CPU seconds of the run and its children, on what the run is about
 
-    def made(self, limits: Limits) -> Made:
-        """The record, made unless it is there."""
-        made = self._made(limits)
-        if made.status in record.FINAL:
-            self.checkpoint.clear()
-        return made
-
-    def _made(self, limits: Limits) -> Made:
-        if (kept := _finished(self.target, self.digest)) is not None:
-            return kept
-        try:
-            self.begin()
-            self.go_on(limits)
-            return self.end()
-        except TooLong as error:
-            columns = self.columns()
-            header = {**self.described(), **_timeout(self.target, error, columns)}
-            return Made(_written(self.target, header, columns), record.TIMEOUT, self.work)
+    def make(self) -> None:
+        """Make the record unless it is there."""
+        if not _is_there(self.target, self.digest):
+            try:
+                self.begin()
+                self.go_on()
+                header = self.described() | self.ended()
+            except TooLong as error:
+                header = self.described() | _timeout(self.target, error, self.columns())
+            _write(self.target, header, self.columns())
+        self.checkpoint.clear()
 
     def begin(self) -> None:
         """Build the optimizer and tell it the initial design, or go on from a checkpoint.
@@ -124,54 +116,43 @@ class _Run:
             with self._working():
                 design = initial_design(self.cell, self.seed, self.problem)
                 self.progress = _started(self.cell, optimizer, *design)
-            self.progress.work = self.work
+        else:
+            self.work = self.progress.work
         self.guard.number = self.progress.given + getattr(
             self.progress, "begun", self.progress.rows
         )
 
-    def go_on(self, limits: Limits) -> None:
+    def go_on(self) -> None:
         """Step by step, saving itself now and then.
 
         Raises TypeError at the first step of an optimizer that could not be saved, TooLong.
         """
         progress = self._begun
-        began = saved = time.monotonic()
-        cost = 0.0
+        saved, cost = time.monotonic(), 0.0
         checked = False
-        while progress.rows < self.cell.budget and time.monotonic() - began < limits.seconds:
+        while progress.rows < self.cell.budget:
             with self._working():
                 _step(self.cell, self.seed, self.problem, progress)
             if not checked:
                 checkpoint.check(progress)
                 checked = True
-            if time.monotonic() - saved > max(limits.checkpoint_every, 20 * cost):
+            if time.monotonic() - saved > max(self.target.checkpoint_every, 20 * cost):
+                progress.work = self.work
                 cost = self.checkpoint.save(progress)
                 saved = time.monotonic()
 
-    def end(self) -> Made:
-        """Write the record: of a run that was cut, too, beside its checkpoint. Raises TooLong."""
-        progress, columns = self._begun, self.columns()
-        status = "complete" if progress.rows >= self.cell.budget else "cutoff"
-        if status == "cutoff":  # before the optimizer is asked for more, which may change it
-            self.checkpoint.save(progress)
-        setup = self.setup + progress.given_seconds
-        header = {**self.described(), "status": status, **self._recommended()}
-        header |= {"algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters}}
-        header |= {
-            "setup_seconds": setup,
-            "given_seconds": progress.given_seconds,
-            "cpu_seconds": progress.work,
+    def ended(self) -> dict[str, Any]:
+        """What is known of a run at its end. Raises TooLong."""
+        given = self._begun.given_seconds
+        return {
+            "status": "complete",
+            **self._recommended(),
+            "algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters},
+            "setup_seconds": self.setup + given,
+            "given_seconds": given,
+            "cpu_seconds": self.work,
+            "peak_mib": peak_mib(),
         }
-        header |= {"status": status, "peak_mib": peak_mib()}
-        found = _written(self.target, header, columns)
-        log.info(
-            "%s seed %d: %d evaluations, %s",
-            self.cell.name,
-            self.seed,
-            len(columns["evaluation"]),
-            status,
-        )
-        return Made(found, status, self.work)
 
     def columns(self) -> record.Columns:
         """The rows so far, within the budget: an initial design may be longer than a very small
@@ -237,15 +218,12 @@ class _Run:
             with self.guard.around():
                 yield
         finally:
-            spent = used() - began
-            self.work += spent
-            if self.progress is not None:
-                self.progress.work += spent
+            self.work += used() - began
 
     @property
     def _begun(self) -> loop.Progress:
         if self.progress is None:
-            raise RuntimeError(f"{self.path}: expected a run that has begun")
+            raise RuntimeError(f"{self.target.path}: expected a run that has begun")
         return self.progress
 
 
@@ -271,12 +249,12 @@ def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> N
         loop.step(problem, progress, budget=cell.budget, room=cell.room, noise=noise)
 
 
-def _make_study(study: Study, target: Target, guard: Guard) -> Made:
+def _make_study(study: Study, target: Target, guard: Guard) -> None:
     run = code(study)
     problem = _problem(study, target, guard)
     digest = with_data(study.digest, problem.data_sha256)
-    if (kept := _finished(target, digest)) is not None:
-        return kept
+    if _is_there(target, digest):
+        return
     header = {
         "paper": study.paper,
         "scale": study.scale,
@@ -299,9 +277,7 @@ def _make_study(study: Study, target: Target, guard: Guard) -> Made:
     spent = used() - began
     # what the study has loaded is known when it has ended
     header |= {"provenance": record.provenance(), "cpu_seconds": spent, "peak_mib": peak_mib()}
-    found = _written(target, header, columns)
-    log.info("%s: %s", target.who, header["status"])
-    return Made(found, str(header["status"]), spent)
+    _write(target, header, columns)
 
 
 def _problem(part: Cell | Study, target: Target, guard: Guard) -> Problem:
@@ -330,9 +306,9 @@ def peak_mib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def _finished(target: Target, digest: str) -> Made | None:
-    """The record of a digest that was made before, at its place or handed out from the store; None
-    where it has to be made. Another record in its place is taken into the store.
+def _is_there(target: Target, digest: str) -> bool:
+    """Whether the record of a digest was made before, at its place or handed out from the store.
+    Another record in its place is taken into the store.
 
     Raises BadRecord where that is no record, or where a file of the user's has another one.
     """
@@ -340,13 +316,13 @@ def _finished(target: Target, digest: str) -> Made | None:
     if found is not None and found.header.get("digest") != digest:
         if not target.stored:
             raise record.BadRecord(
-                f"{target.path}: expected no file, or this run as far as it has come, found"
-                " another record: name another file, or move it away"
+                f"{target.path}: expected no file, or this very run, found another record: name"
+                " another file, or move it away"
             )
         by_digest.keep(target.path, found.header, target.root)
         found = None
     if target.again:
-        return None
+        return False
     if found is None and target.stored:
         part = target.part
         names = (
@@ -359,16 +335,16 @@ def _finished(target: Target, digest: str) -> Made | None:
         found = by_digest.finished(kept)
         if found is not None:
             by_digest.hand_out(kept, target.path)
-    status = "" if found is None else str(found.header.get("status", "complete"))
-    if found is None or status not in record.FINAL:
-        return None
-    return Made(str(found.header["trace_sha256"]), status)
+    return found is not None and found.header.get("status", "complete") in record.FINAL
 
 
-def _written(target: Target, header: record.Header, columns: record.Columns) -> str:
+def _write(target: Target, header: record.Header, columns: record.Columns) -> None:
     """Write a record to its place, and to the store if it is complete: how far another one came
-    depends on the machine. Returns the hash of its trace.
+    depends on the machine.
     """
     if target.stored and header["status"] == "complete":
-        return by_digest.write(target.path, target.root, header, columns)
-    return record.write(target.path, header, columns)
+        by_digest.write(target.path, target.root, header, columns)
+    else:
+        record.write(target.path, header, columns)
+    rows = len(next(iter(columns.values())))
+    log.info("%s: %d evaluations, %s", target.who, rows, header["status"])

@@ -16,12 +16,13 @@ import sys
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-from workflow.run import child, lease, make
+from workflow.run import child, lease
 from workflow.run.guard import Guard
+from workflow.run.lease import Failed
+from workflow.run.make import load
 from workflow.run.surroundings import ENDING
-from workflow.run.target import Limits, Made, Shared, Target
+from workflow.run.target import Shared, Target
 
 log = logging.getLogger("noregret.supervisor")
 SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl(2): who gets orphans; what is sent when a parent dies
@@ -32,36 +33,22 @@ MORE_MEMORY = (
 )
 
 
-class Failed(RuntimeError):
-    """A record that was not made: a sentence that names it and says what to do.
-
-    everywhere: whether the same is true of all records of the command.
-    """
-
-    def __init__(self, sentence: str, *, everywhere: bool = False) -> None:
-        super().__init__(sentence)
-        self.everywhere = everywhere
+def make(target: Target) -> None:
+    """Make a record unless it is there. Raises Failed."""
+    with lease.held(target.path, wait=target.wait):
+        _make(target)
 
 
-def made(target: Target, limits: Limits) -> Made:
-    """A record, made now unless it is there.
-
-    Raises Failed, and lease.Refused where another process makes it for too long or nobody can.
-    """
-    with lease.held(target.path, wait=limits.wait):
-        return _answer(target, limits)
-
-
-def _answer(target: Target, limits: Limits) -> Made:
-    """What a process has made, or another one up to the evaluation that took too long.
+def _make(target: Target) -> None:
+    """By a process of its own, or by another one up to the evaluation that took too long.
 
     Raises Failed.
     """
     shared = Shared.new()
     if not target.path.exists():
         with suppress(Exception):  # the run itself says what is wrong
-            make.load(target.part)
-    status = _run(target, limits, shared, None)
+            load(target.part)
+    status = _run(target, shared, None)
     while _is_overdue(target, status, shared):
         log.warning(
             "%s: an evaluation took more than %g s, which ended this run and is its result; to try"
@@ -71,13 +58,11 @@ def _answer(target: Target, limits: Limits) -> Made:
             target.timeout,
             target.part.paper,
         )
-        status = _run(target, limits, shared, shared.evaluation - 1)
+        status = _run(target, shared, shared.evaluation - 1)
     if not shared.answer:
         raise _died(target, status, shared)
-    answer: dict[str, Any] = json.loads(shared.answer)
-    if "made" in answer:
-        return Made(**answer["made"])
-    raise Failed(answer["error"], everywhere=answer["everywhere"])
+    if failure := json.loads(shared.answer):
+        raise Failed(failure["sentence"], everywhere=failure["everywhere"])
 
 
 def _is_overdue(target: Target, status: int, shared: Shared) -> bool:
@@ -86,7 +71,7 @@ def _is_overdue(target: Target, status: int, shared: Shared) -> bool:
     return status == 1 and time.monotonic() - began >= target.timeout
 
 
-def _run(target: Target, limits: Limits, shared: Shared, stop: int | None) -> int:
+def _run(target: Target, shared: Shared, stop: int | None) -> int:
     """The exit status of a process that makes a record, ended with whatever it has started."""
     others, parent = set(_children()), os.getpid()
     _prctl(SUBREAPER, 1)  # programs that outlive a simulator come to us, who end them
@@ -95,7 +80,7 @@ def _run(target: Target, limits: Limits, shared: Shared, stop: int | None) -> in
     pid = os.fork()
     if pid == 0:
         try:
-            _compute(target, limits, shared, stop, parent)
+            _compute(target, shared, stop, parent)
         finally:
             os._exit(1)
     left = {pid}
@@ -114,7 +99,7 @@ def _run(target: Target, limits: Limits, shared: Shared, stop: int | None) -> in
             left = set()
 
 
-def _compute(target: Target, limits: Limits, shared: Shared, stop: int | None, parent: int) -> None:
+def _compute(target: Target, shared: Shared, stop: int | None, parent: int) -> None:
     """In the process of a run: it is in a session of its own, dies with its parent, and writes to
     standard error alone.
     """
@@ -133,7 +118,7 @@ def _compute(target: Target, limits: Limits, shared: Shared, stop: int | None, p
     shared.evaluation = 0
     guard = Guard(target.seed, shared=shared, timeout=target.timeout, stop=stop)
     mine = os.getpid()
-    answer = json.dumps(child.answer(target, limits, guard)).encode()
+    answer = json.dumps(child.failure(target, guard)).encode()
     if os.getpid() == mine:  # a copy that an optimizer has forked says nothing
         shared.answer = answer
     with suppress(Exception):

@@ -40,32 +40,12 @@ class Surroundings:
         self._errors: Any = np.geterr()
         self._torch: tuple[Any, Any] | None = None
 
-    def between(self, seed: int, number: int) -> None:
-        """An optimizer begins or has ended what it does before the evaluation with this number."""
-        self._look_at_torch()
-        self._restore()
-        _seed_globals(f"{seed}/{number}/between")
-
-    def before(self, seed: int, number: int) -> None:
-        """An evaluation begins."""
-        self._look_at_torch()
-        _seed_globals(f"{seed}/{number}/before")
-
-    def after(self, seed: int, number: int) -> None:
-        """It has ended: all is as it was before.
+    def put_back(self, when: str) -> None:
+        """They are as they were, and whoever draws from a global generator from now on gets the
+        numbers of this moment of a run.
 
         Raises OSError where the working directory is gone.
         """
-        self._restore()
-        _seed_globals(f"{seed}/{number}/after")
-
-    def _look_at_torch(self) -> None:
-        """How it is when a problem or an optimizer has just loaded it."""
-        if self._torch is None and "torch" in sys.modules:
-            torch = sys.modules["torch"]
-            self._torch = torch.get_num_threads(), torch.get_default_dtype()
-
-    def _restore(self) -> None:
         os.chdir(self._folder)
         os.umask(self._umask)
         for alarm in ALARMS:
@@ -80,12 +60,22 @@ class Surroundings:
             if _file(handle) != same:  # the next file to be opened must not become an output
                 os.dup2(copy, handle)
         np.seterr(**self._errors)
-        if self._torch is not None:
-            torch, (threads, kind) = sys.modules["torch"], self._torch
-            if torch.get_num_threads() != threads:
-                torch.set_num_threads(threads)
-            if torch.get_default_dtype() != kind:
-                torch.set_default_dtype(kind)
+        value = zlib.crc32(when.encode())
+        random.seed(value)
+        np.random.seed(value)  # noqa: NPY002, so that whoever draws from it does no harm
+        if "torch" in sys.modules:
+            self._put_back_torch(sys.modules["torch"], value)
+
+    def _put_back_torch(self, torch: Any, seed: int) -> None:
+        """As it was when a problem or an optimizer had just loaded it."""
+        if self._torch is None:
+            self._torch = torch.get_num_threads(), torch.get_default_dtype()
+        threads, kind = self._torch
+        if torch.get_num_threads() != threads:
+            torch.set_num_threads(threads)
+        if torch.get_default_dtype() != kind:
+            torch.set_default_dtype(kind)
+        torch.default_generator.manual_seed(seed)
 
 
 def _duplicates() -> dict[int, tuple[int, tuple[int, int] | None]]:
@@ -104,11 +94,3 @@ def _file(handle: int) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
-
-
-def _seed_globals(name: str) -> None:
-    value = zlib.crc32(name.encode())
-    random.seed(value)
-    np.random.seed(value)  # noqa: NPY002, so that whoever draws from it does no harm
-    if "torch" in sys.modules:
-        sys.modules["torch"].default_generator.manual_seed(value)

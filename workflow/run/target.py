@@ -1,6 +1,4 @@
-"""What a job is asked for and what it answers: plain data, shared by the process that supervises
-and the one that computes.
-"""
+"""What a job is asked for, and what the process that computes tells the one that supervises."""
 
 from __future__ import annotations
 
@@ -16,23 +14,13 @@ TIMEOUT = 3600.0  # seconds, where the problem's line in papers/*.yaml has no `t
 
 
 @dataclass(frozen=True)
-class Limits:
-    """When a run stops (after a whole step), how often it saves itself, how long it waits for
-    another process, in seconds.
-    """
-
-    seconds: float = float("inf")
-    checkpoint_every: float = 60.0
-    wait: float = lease.WAIT
-
-
-@dataclass(frozen=True)
 class Target:
     """One record to be made: of a seed of a cell or a study, at `path`, with the store and the data
     below `root`.
 
     again: also where the store has it. stored: whether it comes from the store and goes there; a
-    file that the user names does not.
+    file that the user names does not. checkpoint_every, wait: seconds between two checkpoints, and
+    to wait for another process that makes the record.
     """
 
     part: Cell | Study
@@ -41,6 +29,8 @@ class Target:
     root: Path = Path()
     again: bool = False
     stored: bool = True
+    checkpoint_every: float = 60.0
+    wait: float = lease.WAIT
 
     @property
     def who(self) -> str:
@@ -51,20 +41,6 @@ class Target:
     def timeout(self) -> float:
         """Seconds that one evaluation may take."""
         return float(self.part.problem_entry.get("timeout", TIMEOUT))
-
-
-@dataclass(frozen=True)
-class Made:
-    """A record: the hash of its trace, its status, and the CPU seconds of the process and its
-    children that went into what it is about.
-
-    That is asking, telling, evaluating, constructors, designs and studies; 0 for a record that was
-    there.
-    """
-
-    trace_sha256: str
-    status: str
-    seconds: float = 0.0
 
 
 class Shared(ctypes.Structure):

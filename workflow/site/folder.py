@@ -19,7 +19,7 @@ from workflow.judge import ledger, outcomes, render, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.judge.fixed import UNENTERED, Fixed
 from workflow.plan import reader
-from workflow.plan.exhibits import IMAGE, INTERACTIVE, MOVING, SHEET, Exhibit, lines_of
+from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
 from workflow.trace.cells import PlanError
@@ -222,19 +222,19 @@ class Report:
 
     def _has(self, kind: Exhibit, line: Entry) -> bool:
         """Whether the folder has the first of the files by which the site shows it."""
-        return (self.folder / f"{line['id']}.{next(iter(kind.shown.values()))}").exists()
+        return (self.folder / f"{line['id']}.{kind.shown[0]}").exists()
 
     def _shown(self, kind: Exhibit, line: Entry) -> Shown:
         name = str(line["id"])
         told = {one["id"] for one in self.entry.get("claims", []) if one.get("figure") == name}
         files = {
-            role: f"{name}.{ending}"
-            for role, ending in kind.shown.items()
+            ending: f"{name}.{ending}"
+            for ending in kind.shown
             if (self.folder / f"{name}.{ending}").exists()
         }
-        image = files.get(IMAGE, "")
+        image = files.get("png", "")
         title = mathematics(line.get("title", name.replace("-", " ")))
-        sheet = (self.folder / files[SHEET]).read_text("utf-8") if SHEET in files else ""
+        sheet = (self.folder / files["md"]).read_text("utf-8") if "md" in files else ""
         return Shown(
             id=name,
             kind=kind.section,
@@ -244,8 +244,8 @@ class Report:
             claims=[claim for claim in self.claims if claim.id in told],
             image=image,
             size=_size(self.folder / image) if image else (0, 0),
-            moving=files.get(MOVING, ""),
-            interactive=files.get(INTERACTIVE, ""),
+            moving=files.get("gif", ""),
+            interactive=files.get("json", ""),
             table=rendered(sheet.partition("\n")[2], title=title).body if sheet else None,
         )
 

@@ -4,54 +4,39 @@ and for each of its curves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from workflow.site.folder import Report
 from workflow.trace.cells import PUBLISHED
 
-
-@dataclass(frozen=True)
-class Line:
-    """The records of a problem or of one of its curves. `published` says below which path the
-    repository holds their evaluations; "" where it does not.
-    """
-
-    name: str
-    seeds: str
-    records: int
-    seconds: float
-    peak_mib: int
-    data: str
-    published: str = ""
-    curves: Sequence[Line] = ()
+Line = dict[str, Any]
 
 
 def lines(report: Report, root: Path) -> list[Line]:
-    """A line for each problem, the studies the last, each with its curves."""
-    return [
-        _line(str(problem), table, report, root, curves=True)
-        for problem, table in report.records.groupby("problem", sort=False)
-    ]
+    """A line for each problem, the studies the last, each with its `curves`; `published` says
+    whether the repository has the evaluations.
+    """
+    found = []
+    for problem, table in report.records.groupby("problem", sort=False):
+        place = root / PUBLISHED / report.scale / report.name / str(problem)
+        curves = [
+            {**_line(curve, rows), "published": (place / f"{curve}.parquet").exists()}
+            for curve, rows in table.groupby("curve", sort=False)
+        ]
+        found.append({**_line(problem, table), "published": place.exists(), "curves": curves})
+    return found
 
 
-def _line(name: str, table: pd.DataFrame, report: Report, root: Path, *, curves: bool) -> Line:
-    numbers = sorted(set(table.groupby("curve").size()))
-    place = Path(PUBLISHED, report.scale, report.name, str(table["problem"].iloc[0]))
-    file = place if curves else place / f"{name}.parquet"
-    return Line(
-        name,
-        " to ".join(dict.fromkeys(map(str, [numbers[0], numbers[-1]]))),
-        len(table),
-        float(table["cpu_seconds"].sum()),
-        int(table["peak_mib"].max()),
-        "; ".join(sorted(set(table["data"]))),
-        file.as_posix() if (root / file).exists() else "",
-        [
-            _line(str(curve), rows, report, root, curves=False)
-            for curve, rows in (table.groupby("curve", sort=False) if curves else ())
-        ],
-    )
+def _line(name: Any, table: pd.DataFrame) -> Line:
+    seeds = table.groupby("curve").size()
+    return {
+        "name": name,
+        "seeds": " to ".join(dict.fromkeys([str(seeds.min()), str(seeds.max())])),
+        "records": len(table),
+        "seconds": float(table["cpu_seconds"].sum()),
+        "peak_mib": int(table["peak_mib"].max()),
+        "data": "; ".join(sorted(set(table["data"]))),
+    }

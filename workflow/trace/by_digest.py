@@ -56,8 +56,8 @@ def keep(output: Path, header: record.Header, root: Path) -> None:
             _link(output, path)
 
 
-def write(output: Path, root: Path, header: record.Header, columns: record.Columns) -> str:
-    """Write a complete record, hand it out to its place in results/; returns the trace hash.
+def write(output: Path, root: Path, header: record.Header, columns: record.Columns) -> None:
+    """Write a complete record, and hand it out to its place in results/.
 
     One that is there with the same trace is kept, so that a run which is made again changes no
     byte. One with another trace is set aside, and told.
@@ -68,7 +68,7 @@ def write(output: Path, root: Path, header: record.Header, columns: record.Colum
         before = str(record.read_header(path).get("trace_sha256"))
         if before == trace:
             hand_out(path, output)
-            return trace
+            return
         aside = path.with_name(f"{path.name}.{before[:8]}")
         log.warning(
             "%s: made again, the run has trace %s, before it had %s: the first is kept as %s",
@@ -80,7 +80,6 @@ def write(output: Path, root: Path, header: record.Header, columns: record.Colum
         path.replace(aside)
     record.write(path, header, columns)
     hand_out(path, output)
-    return trace
 
 
 def hand_out(path: Path, output: Path) -> None:

@@ -151,7 +151,6 @@ class Study(Seeded):
     function: str
     problem_entry: Mapping[str, Any] = field(hash=False)
     parameters: Mapping[str, Any] = field(hash=False)
-    is_cut: bool = False  # whether its scale may have made it smaller
     digest: str = ""
 
     @property

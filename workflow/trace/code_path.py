@@ -16,7 +16,7 @@ import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any
@@ -45,13 +45,6 @@ def now() -> dict[str, object]:
     if torch := sys.modules.get("torch"):
         found["torch"] = _torch(torch)
     return found
-
-
-def threads(path: CodePath) -> int | None:
-    """The most threads that a library may use; None where none of them says."""
-    counts = [one["threads"] for one in path["blas"]]
-    counts += [path["torch"]["threads"]] if "torch" in path else []
-    return max(counts, default=None)
 
 
 def parts(path: CodePath) -> dict[str, str]:
@@ -116,19 +109,19 @@ def _torch(torch: Any) -> dict[str, object]:
         "capability": torch.backends.cpu.get_cpu_capability(),
         "threads": torch.get_num_threads(),
         "mkl": _mkl(torch),
-        "maker": _maker(),
+        "maker": processor("vendor_id") or "unknown",
         "asked": {name: os.environ[name] for name in ASKED if name in os.environ},
     }
 
 
-@lru_cache(maxsize=1)
-def _maker() -> str:
-    """Who has made the processor, as Linux has it; `unknown` elsewhere."""
+@cache
+def processor(what: str) -> str:
+    """What Linux says of the processor, such as its `vendor_id` or `model name`; "" elsewhere."""
     with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8") as file:
         for line in file:
-            if line.startswith("vendor_id"):
+            if line.startswith(what):
                 return line.partition(":")[2].strip()
-    return "unknown"
+    return ""
 
 
 @lru_cache(maxsize=1)

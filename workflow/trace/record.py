@@ -168,31 +168,21 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
 
 def provenance() -> dict[str, Any]:
     """Where and with what a record was made: versions, machine, code path of its CPU, whether that
-    is the one of all records, the most threads that a library may use (None where none says),
-    commit.
+    is the one of all records, commit.
     """
-    path = code_path.now()
+    cpu = code_path.processor("model name") or platform.processor()
     return {
         "python": sys.version.split()[0],
         "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
-        "machine": f"{platform.system()} {platform.machine()}, {_cpu()}, {os.cpu_count()} cores",
-        "code_path": path,
+        "machine": f"{platform.system()} {platform.machine()}, {cpu}, {os.cpu_count()} cores",
+        "code_path": code_path.now(),
         "kernels": one_path.words(),
-        "threads": code_path.threads(path),
         "commit": _commit(),
     }
 
 
 def _loaded() -> list[str]:
     return [name for name, module in OPTIONAL.items() if module in sys.modules]
-
-
-@cache
-def _cpu() -> str:
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text(encoding="utf-8").splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor()
 
 
 @cache  # of the code that this process has loaded, whatever is committed while it runs

@@ -49,9 +49,7 @@ class GaussianTable:
         return self._buffer[self._place[arm]]
 
     def columns(self, arms: Sequence[int] | Indices) -> Array:
-        """k(x, x_j) for all arms x and j in `arms`, shape (len(arms), A); a view where it can be
-        one.
-        """
+        """k(x, x_j) for all arms x and j in `arms`, (len(arms), A); a view where it can be one."""
         rows = _together(self._placed(arms))  # before the buffer, which this may replace
         return self._buffer[rows]
 

@@ -70,9 +70,7 @@ class ExactPosterior:
             self.add(arm, value)
 
     def draft(self) -> ExactPosterior:
-        """A copy that may be conditioned on pulls nobody has evaluated yet; the kernel columns are
-        shared.
-        """
+        """A copy to condition on pulls that nobody has evaluated yet; columns are shared."""
         other = copy.copy(self)
         other.mean, other._bayes = self.mean.copy(), self._bayes.copy()
         other._place, other._n, other._n_of_M = (
@@ -91,9 +89,7 @@ class ExactPosterior:
         )
 
     def effective_dimension(self) -> float:
-        """d_eff = Tr(K_t (K_t + lambda I)^-1) from the variances of the pulled arms: Section 2 of
-        calandriello2020bbkb.
-        """
+        """d_eff = Tr(K_t (K_t + lambda I)^-1), of calandriello2020bbkb, Sec. 2."""
         return float(self._n @ self.variance[list(self._place)])
 
     def _covariance(self, arm: int) -> Array:
@@ -151,9 +147,7 @@ class ExactPosterior:
         self._n_of_M = np.append(self._n_of_M, 1.0)
 
     def _settle(self) -> None:
-        """Bring S^-1 up to the pulls of the arm that was pulled last: one Sherman-Morrison for a
-        whole run of pulls.
-        """
+        """Bring S^-1 up to the last arm's pulls: one Sherman-Morrison for a run of them."""
         for p in np.flatnonzero(self._n != self._n_of_M).tolist():
             g = self._refined_column(p)
             change = self.lam / self._n[p] - self.lam / self._n_of_M[p]

@@ -8,9 +8,7 @@ from algorithms.api import Array, Indices
 
 
 class Pulls:
-    """Distinct arms (u,), their numbers of pulls (u,) and sums of rewards (u,): all that a
-    posterior over arms needs.
-    """
+    """Distinct arms (u,), their numbers of pulls (u,) and sums of rewards (u,)."""
 
     def __init__(self) -> None:
         self.arms: Indices = np.empty(0, dtype=np.int64)

@@ -34,9 +34,7 @@ MANY = 128  # pulled arms; the product of fewer rows costs no more than gatherin
 
 @dataclass(frozen=True, eq=False)
 class SketchedPosterior:
-    """Mean (A,) and (1/lambda-scaled) variance (A,) of all arms, with the map to the features that
-    they came from.
-    """
+    """Mean (A,) and (1/lambda-scaled) variance (A,) of all arms, and the map to features."""
 
     kernel: GaussianTable
     lam: float
@@ -60,9 +58,7 @@ class SketchedPosterior:
     def fit(
         cls, kernel: GaussianTable, lam: float, pulls: Pulls, included: NDArray[np.bool_]
     ) -> SketchedPosterior:
-        """The posterior after some pulls; `included` (u,) says which of the distinct arms make the
-        dictionary.
-        """
+        """The posterior after pulls; `included` (u,): which distinct arms are the dictionary."""
         if not included.any():
             return cls.prior(kernel, lam)
         dictionary, share = pulls.arms[included], np.count_nonzero(included) / len(included)
@@ -95,9 +91,7 @@ class SketchedPosterior:
         return (k - shrunk @ self.kernel.columns(self.support)) / self.lam
 
     def sketched_covariance(self, arm: int) -> Array:
-        """z(x)' V^-1 z(x_arm) of all arms with one arm, (A,): equation (2) without the residual of
-        the sketch.
-        """
+        """z(x)' V^-1 z(x_arm) of all arms, (A,): eq. (2) without the residual of the sketch."""
         if len(self.dictionary) == 0:
             return np.zeros(len(self.kernel))
         phi = self.features(np.array([arm]))[0]

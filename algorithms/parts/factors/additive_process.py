@@ -410,10 +410,7 @@ class Bucket:
 
 @dataclass(frozen=True, eq=False)
 class Factors:
-    """All factors of several models of the same data X (n, d), stacked.
-
-    `model` (F,) is the number of the model that each factor belongs to.
-    """
+    """All factors of several models of the same data X (n, d); `model` (F,) numbers the models."""
 
     factors: tuple[Factor, ...]
     model: Indices
@@ -454,10 +451,7 @@ class Factors:
         return mean, variance
 
     def covariances(self, x: Array) -> list[Array]:
-        """Posterior covariance (N, N) of the factors of each model at one point x (d,).
-
-        Factors are not independent given their sum.
-        """
+        """Posterior covariance (N, N) of each model's factors, given their sum, at x (d,)."""
         found = []
         for j, solved in enumerate(self.solved):
             own = [self.factors[i] for i in np.flatnonzero(self.model == j)]

@@ -88,10 +88,7 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Fits:
-    """How models are fitted: their first scales, Adam's steps, and where a new model starts.
-
-    All methods whose models are additive processes fit by `Fits`.
-    """
+    """How models are fitted: first scales, Adam's steps, and where a new model starts."""
 
     scales: Scales
     adam: Fit
@@ -152,10 +149,7 @@ class Fits:
 
 
 def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
-    """The scales of a partition's factors from those of a near model.
-
-    Variances go with the variables, length-scales are averaged over them.
-    """
+    """Scales from a near model: variances go with variables, length-scales are averaged."""
     others, kernel = near[0], near[1].kernel
     overlap = np.array(
         [[len(set(factor) & set(other)) for other in others] for factor in factors],
@@ -168,11 +162,7 @@ def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
 
 @dataclass(frozen=True)
 class Chain:
-    """Where the Metropolis chain stands: the last decomposition with its scales, and the rules by
-    which the chain moves.
-
-    A method uses a chain where the data have to tell which variables act together.
-    """
+    """Where the Metropolis chain stands, with its scales, and the rules by which it moves."""
 
     decomposition: Decomposition
     kernel: Kernel

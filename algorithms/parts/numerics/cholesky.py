@@ -67,9 +67,7 @@ def _by_columns(L: Tensor) -> tuple[Array, bool]:
 
 
 def append(L: Tensor, cross: Tensor, corner: Tensor) -> Tensor:
-    """The factor (n+q, n+q) of [[L L', cross], [cross', corner]], from L (n, n) by bordering: O(n^2
-    q).
-    """
+    """The factor of [[L L', cross], [cross', corner]] by bordering L (n, n): O(n^2 q)."""
     n, q = cross.shape
     V = solve_lower(L, cross)  # (n, q)
     whole = L.new_zeros((n + q, n + q))

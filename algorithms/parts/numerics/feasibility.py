@@ -13,9 +13,7 @@ def violation(g: Array) -> Array:
 
 
 def best(y: Array, g: Array) -> int:
-    """The row of the largest y (n,) where g (n, m) is feasible; where it is nowhere, of the least
-    violation.
-    """
+    """The row of the largest feasible y (n,); if no row of g (n, m) is, of the least violation."""
     return int(np.lexsort((-y, violation(g)))[0])
 
 

@@ -10,10 +10,7 @@ from algorithms.api import Array
 
 
 def safe_cholesky(K: Array) -> Array:
-    """Lower Cholesky factor of a symmetric positive definite K (n, n).
-
-    Raises LinAlgError with directions.
-    """
+    """Lower Cholesky factor of a positive definite K (n, n), or LinAlgError with directions."""
     if not np.isfinite(K).all():
         raise _without(K)
     try:

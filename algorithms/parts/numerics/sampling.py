@@ -29,9 +29,7 @@ def sobol(rng: np.random.Generator, n: int, d: int) -> Array:
 
 
 def latin_hypercube(rng: np.random.Generator, n: int, d: int) -> Array:
-    """n points (n, d), one in each of n equal slices of every coordinate,
-    uniform within its slice.
-    """
+    """n points (n, d), one uniform within each of n equal slices of every coordinate."""
     slices = rng.permuted(np.tile(np.arange(n), (d, 1)), axis=1).T
     return (slices + rng.random((n, d))) / n
 
@@ -42,9 +40,7 @@ def repeat(rng: np.random.Generator, x: Array, seen: Array) -> Array:
 
 
 def replace(rng: np.random.Generator, x: Array, seen: Array) -> Array:
-    """x (d,), or a uniform point where a row of `seen` (n, d) is x but for 1e-8: scikit-optimize's
-    rule against repetitions.
-    """
+    """x (d,), or a uniform point if x was seen but for 1e-8: scikit-optimize's rule."""
     return x if np.abs(seen - x).sum(1).min() > 1e-8 else uniform(rng, 1, len(x))[0]
 
 

@@ -93,9 +93,7 @@ def _whitened(L: Tensor, k: Tensor) -> Tensor:
 
 
 class ScaleTarget(Target):
-    """A target whose model has one length-scale and a known noise: squared distances are computed
-    once.
-    """
+    """A target of one length-scale and a known noise: squared distances are computed once."""
 
     def __init__(self, model: Model, X: Tensor, y: Tensor, chart: Chart = LOGARITHM) -> None:
         super().__init__(model, X, y, chart)

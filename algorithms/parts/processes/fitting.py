@@ -75,9 +75,7 @@ SOFTPLUS = Chart(_softplus, _softplus_number, _softplus_slope)
 
 @dataclass(frozen=True)
 class LBFGS:
-    """L-BFGS-B from the present values and from `restarts` uniform draws (of logarithms) between
-    the bounds.
-    """
+    """L-BFGS-B from the present values and from `restarts` uniform draws of logarithms."""
 
     steps: int = 15_000  # SciPy's own limit
     restarts: int = 0
@@ -99,9 +97,7 @@ class LBFGS:
 
 @dataclass(frozen=True)
 class Adam:
-    """A fixed number of Adam's steps (kingma2015adam) from the present values, kept between the
-    bounds, over the numbers of `chart`.
-    """
+    """Adam's steps (kingma2015adam) from the present values, in `chart`, kept in the bounds."""
 
     rate: float
     steps: int
@@ -130,10 +126,7 @@ def fit(
     rng: np.random.Generator,
     target: type[Target] | None = None,
 ) -> Model:
-    """A copy of the model whose free parameters suit y (n,) at X (n, d), by this kind of target.
-
-    Raises ArithmeticError on what is not finite.
-    """
+    """A copy of the model whose free parameters suit y (n,) at X (n, d), by this kind of target."""
     return fit_in_place(copy.deepcopy(model), X, y, method, rng, target)
 
 
@@ -336,9 +329,7 @@ DENSITIES: dict[type, Callable[[Any], LogDensity]] = {
 
 
 def _range(model: Model, name: str, chart: Chart) -> tuple[Array, Array, Array]:
-    """Whether a parameter must be positive, and the bounds of its number in the chart or of itself,
-    one entry for each element.
-    """
+    """Whether a parameter must be positive, and its bounds in the chart, for each element."""
     constraint, size = model.constraint_for_parameter_name(name), model.get_parameter(name).numel()
     if constraint is None:
         return np.zeros(size, dtype=bool), np.full(size, -np.inf), np.full(size, np.inf)
@@ -368,9 +359,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Surrogate:
-    """A library's default regression: its prior for d inputs, the units in which it sees y, how it
-    fits.
-    """
+    """A library's default regression: its prior, the units in which it sees y, how it fits."""
 
     prior: Callable[[int], Model]
     standard: Callable[[Array], Units]

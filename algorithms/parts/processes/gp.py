@@ -37,9 +37,7 @@ def log_evidence(model: Model, X: Tensor, y: Tensor) -> Tensor:
 
 
 class _GaussianLogDensity(torch.autograd.Function):
-    """ln N(r; 0, K + noise I) of r (n,), with the gradient over K that the factor of the value
-    already holds.
-    """
+    """ln N(r; 0, K + noise I) of r (n,); the gradient over K reuses the factor of the value."""
 
     @staticmethod
     def forward(ctx: FunctionCtx, r: Tensor, K: Tensor, noise: Tensor) -> Tensor:
@@ -100,9 +98,7 @@ def over_covariance(L: Tensor, alpha: Tensor, gradient: Tensor) -> Tensor:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """f given y (n,) at X (n, d): L (n, n) factors K + noise I, alpha (n,) = (K + noise I)^-1 (y -
-    mean).
-    """
+    """f given y at X (n, d): L (n, n) factors K + noise I, alpha = (K + noise I)^-1 (y - mean)."""
 
     model: Model
     X: Tensor
@@ -202,9 +198,7 @@ def as_fitted(posterior: Posterior) -> Posterior:
 
 
 def noise_free(posterior: Posterior) -> Posterior:
-    """The same model and data where values have no noise: sigma^2 = 0 but for the jitter that
-    parts/numerics/cholesky needs.
-    """
+    """The same model and data without noise, but for the jitter of parts/numerics/cholesky."""
     model = copy.deepcopy(posterior.model)
     model.get_parameter("likelihood.noise_covar.raw_noise").data.zero_()
     return Posterior.of(model, posterior.X, posterior.y)

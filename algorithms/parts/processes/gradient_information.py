@@ -21,9 +21,7 @@ from algorithms.parts.numerics.linalg import safe_cholesky
 
 @dataclass(frozen=True, eq=False)
 class Kernels:
-    """a exp(-sum_j ((x_j - x'_j)/l_j)^2 / 2) for each of M processes, and the variance of the noise
-    in its values.
-    """
+    """M kernels a exp(-sum_j ((x_j - x'_j)/l_j)^2 / 2), and the variances of the noise."""
 
     lengthscale: Array  # l (M, d)
     outputscale: Array  # a (M,)

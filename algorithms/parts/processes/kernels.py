@@ -32,9 +32,7 @@ TILE = 256  # rows and columns of a tile that is transposed
 
 
 class Matern52(MaternKernel):
-    """GPyTorch's Matern-5/2 with the derivative over squared distances in closed form: faster, once
-    differentiable.
-    """
+    """GPyTorch's Matern-5/2, once differentiable by a closed form, which is faster."""
 
     def __init__(self, **parameters: object) -> None:
         super().__init__(nu=2.5, **parameters)
@@ -63,9 +61,7 @@ class ScaledMatern52(ScaleKernel):
 
 
 class _Matern52(torch.autograd.Function):
-    """Matern-5/2 of A (a, d) and B (b, d), or of A and itself where B is None; in units of
-    length-scale/sqrt(5).
-    """
+    """Matern-5/2 of A (a, d) and B (b, d), or A and itself, in units of length-scale/sqrt(5)."""
 
     @staticmethod
     def forward(ctx: BackwardCFunction, A: Tensor, B: Tensor | None) -> Tensor:
@@ -175,10 +171,7 @@ def mirror(K: Tensor) -> None:
 
 
 class Model(gpytorch.Module):
-    """Mean, kernel and likelihood with their priors.
-
-    Read only, but for the copy that `fit` works on.
-    """
+    """Mean, kernel and likelihood with priors; read only, but for the copy that a fit changes."""
 
     def __init__(self, mean: Mean, kernel: Kernel, likelihood: GaussianLikelihood) -> None:
         super().__init__()
@@ -211,9 +204,7 @@ class Model(gpytorch.Module):
 
 
 def gamma_priors(d: int) -> Model:
-    """BoTorch's default until 2024 (balandat2020botorch): Matern-5/2, one length-scale per input,
-    Gamma priors.
-    """
+    """BoTorch's default until 2024 (balandat2020botorch): Matern-5/2, ARD, Gamma priors."""
     kernel = ScaledMatern52(
         Matern52(
             ard_num_dims=d,
@@ -232,9 +223,7 @@ def gamma_priors(d: int) -> Model:
 
 
 def scikit_optimize(d: int) -> Model:
-    """scikit-optimize's default (head2021skopt): Matern-5/2, one length-scale per input, wide
-    bounds and no priors.
-    """
+    """scikit-optimize's default (head2021skopt): Matern-5/2, ARD, wide bounds, no priors."""
     return _matern(
         ZeroMean(),
         d,
@@ -245,9 +234,7 @@ def scikit_optimize(d: int) -> Model:
 
 
 def bounded(d: int, *, lengthscale: Range, outputscale: Range, noise: Range) -> Model:
-    """Matern-5/2, one length-scale per input, constant mean, bounds in place of priors: the shape
-    of TuRBO's model.
-    """
+    """Matern-5/2, ARD, constant mean, bounds in place of priors: the shape of TuRBO's model."""
     return _matern(ConstantMean(), d, lengthscale=lengthscale, outputscale=outputscale, noise=noise)
 
 

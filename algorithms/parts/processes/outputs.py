@@ -122,9 +122,7 @@ class RefitSettings:
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
-    """The models of all columns after some blocks of data: none before the first block. Fits go
-    by this kind of target.
-    """
+    """The models of all columns after some blocks of data, fitted by this kind of target."""
 
     surrogate: OutputSettings
     fit: RefitSettings

@@ -36,9 +36,7 @@ class Paths:
     def of(
         cls, posterior: Posterior, rng: np.random.Generator, *, count: int, features: int
     ) -> Paths:
-        """Draw them; `features` counts sines and cosines. Raises TypeError on a kernel that is
-        neither RBF nor Matern.
-        """
+        """Draw them; `features` counts sines and cosines. TypeError if neither RBF nor Matern."""
         kernel, n = posterior.model.kernel, len(posterior.X)
         F = features // 2
         unit = _frequencies(kernel.base_kernel, rng, (F, posterior.X.shape[1]))

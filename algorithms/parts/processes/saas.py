@@ -77,9 +77,7 @@ KERNELS: dict[str, Callable[[jax.Array], jax.Array]] = {"matern": matern, "rbf":
 
 @dataclass(frozen=True)
 class Prior:
-    """Densities of variance and noise, and the variance of the constant mean, in standardised
-    units.
-    """
+    """Densities of variance and noise, variance of the constant mean, in standardised units."""
 
     variance: dist.Distribution
     noise: dist.Distribution
@@ -98,9 +96,7 @@ PRIORS = {
 
 @jax.custom_vjp
 def log_gaussian(K: jax.Array, y: jax.Array) -> jax.Array:
-    """ln N(y; 0, K) but for its constant, of y (n,); the gradient over K reuses the factor of the
-    value.
-    """
+    """ln N(y; 0, K) of y (n,) but for its constant; the gradient reuses the factor."""
     return _factored(K, y)[0]
 
 
@@ -122,9 +118,7 @@ log_gaussian.defvjp(_factored, _slopes)
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """Parameters of s Gaussian processes: variance and noise (s,), inverse squared length-scales
-    (s, d), variance of the mean.
-    """
+    """s processes: variance and noise (s,), inverse squared length-scales (s, d), mean."""
 
     variance: Array
     weights: Array
@@ -134,9 +128,7 @@ class Draws:
 
 @dataclass(frozen=True, eq=False)
 class Chain:
-    """Where a sampler stands: its last z (p,), step and inverse mass, (p,) or (p, p); and how its
-    last run went.
-    """
+    """Where a sampler stands: z (p,), step, inverse mass (p,) or (p, p); how its run went."""
 
     z: Array
     step: float
@@ -148,9 +140,7 @@ class Chain:
 
 @dataclass(frozen=True, eq=False)
 class Padded:
-    """Data in N >= n rows: inputs X (N, d) from the middle of their cube, y (N,), and 1 in mask
-    (N,) for each row that counts.
-    """
+    """Data in N >= n rows: centred inputs X (N, d), y (N,), mask (N,), 1 where a row counts."""
 
     X: Array
     y: Array
@@ -184,9 +174,7 @@ class Sampler:
     nuts: NUTS
 
     def draw(self, x: Array, y: Array, chain: Chain | None, seed: int) -> tuple[Draws, Chain]:
-        """Every so many of the samples given y (n,) at x (n, d), from a cold start or from where
-        `chain` stood.
-        """
+        """Every so many of the samples given y (n,) at x (n, d), from where `chain` stood."""
         z, later = self.run(x, y, chain, seed)
         return self.parameters(z[self.nuts.thinning - 1 :: self.nuts.thinning]), later
 
@@ -226,9 +214,7 @@ class Sampler:
         return z, later
 
     def start(self, d: int) -> Array:
-        """z (p,) of a cold start: unit variance, tau and rho at the medians of their priors, noise
-        of one per cent.
-        """
+        """z (p,) of a cold start: unit variance, medians of tau and rho, noise of one per cent."""
         return np.array([0.0, log(self.alpha), *[0.0] * d, *[log(0.01)] * self.learned])
 
     def parameters(self, z: Array) -> Draws:
@@ -243,9 +229,7 @@ class Sampler:
         )
 
     def pooled(self, inverse_mass: Array, z: Array) -> Array:
-        """The covariance of draws z (s, p), of weight s, and the inverse mass that they were made
-        with, of weight p.
-        """
+        """The covariance of draws z (s, p), of weight s, and their inverse mass, of weight p."""
         s, p = z.shape
         centred = z - z.mean(0)
         spread = centred.T @ centred / s if self.nuts.dense else (centred**2).mean(0)

@@ -97,9 +97,7 @@ def _log_tail(z: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _log_gain(z: Tensor) -> tuple[Tensor, Tensor]:
-    """ln (phi(z) + z Phi(z)), the expected improvement in standard deviations, and its slope
-    Phi/(phi + z Phi).
-    """
+    """ln (phi(z) + z Phi(z)), EI in standard deviations, and its slope Phi/(phi + z Phi)."""
     with torch.no_grad():
         high, low = z.clamp(min=NEAR), z.clamp(FAR, NEAR)
         Phi, ratio = torch.special.ndtr(high), _ratio(low)

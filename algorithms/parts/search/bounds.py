@@ -16,9 +16,7 @@ THEOREM, REFERENCE_CODE = "theorem", "reference-code"
 
 @dataclass(frozen=True)
 class Confidence:
-    """Noise standard deviation xi, failure probability delta, regularisation lam, norm bound F, and
-    whose beta.
-    """
+    """Noise deviation xi, failure probability delta, regularisation lam, norm F, whose beta."""
 
     xi: float
     delta: float

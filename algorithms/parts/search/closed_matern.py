@@ -73,9 +73,7 @@ class MaternPromise:
         return (self.low + self.width * X) / self.unit
 
     def _moments(self, k: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        """Mean and variance (q,) by the covariance k (n, q) with the data, L^-1 k, and where the
-        variance is rounding.
-        """
+        """Mean and variance (q,) from covariances k (n, q), L^-1 k, and which are rounding."""
         V = solve_lower(self.L, k)
         explained, floor = (V * V).sum(0), ROUNDING * self.s
         left = self.s - explained

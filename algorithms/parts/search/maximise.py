@@ -63,9 +63,7 @@ TINY = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class Region:
-    """All points origin + u axes (d,) of the unit cube with low <= u <= high, where axes is (p,
-    d).
-    """
+    """Points origin + u axes (d,) of the cube with low <= u <= high, where axes is (p, d)."""
 
     low: Array
     high: Array
@@ -115,9 +113,7 @@ def maximise(
 def climb_best(
     f: Function, region: Region, u: Array, *, starts: int, steps: int
 ) -> tuple[Array, float]:
-    """The best point (d,) found and its value, from candidates u (k, p) in the coordinates of the
-    region.
-    """
+    """The best point (d,) found and its value, from candidates u (k, p) of the region."""
     with torch.no_grad():
         values = f(torch.from_numpy(region.points(u))).numpy()
     finite = np.flatnonzero(np.isfinite(values))

@@ -99,9 +99,7 @@ class TrustRegion:
         )
 
     def bounds(self, centre: Array, lengthscales: Array) -> tuple[Array, Array]:
-        """Corners (d,), (d,) of the box around `centre`, its sides in proportion to the
-        length-scales, its volume length^d.
-        """
+        """Corners (d,) of the box around `centre`: sides as length-scales, volume length^d."""
         sides = self.length * lengthscales / np.exp(np.log(lengthscales).mean())  # Sec. 2 (2)
         return np.clip(centre - sides / 2, 0.0, 1.0), np.clip(centre + sides / 2, 0.0, 1.0)
 
@@ -127,9 +125,7 @@ class Turn:
     )  # (k,), their rows
 
     def told(self, query: Array, first: int) -> Turn:
-        """After points (q, d), the evaluations from row `first` on: those outside the region answer
-        nothing.
-        """
+        """After points (q, d), rows from `first` on: those outside the region answer nothing."""
         inside = (self.low - ROUNDING <= query) & (query <= self.high + ROUNDING)
         rows = first + np.flatnonzero(inside.all(axis=1))
         return replace(self, answers=np.concatenate([self.answers, rows]))
@@ -160,9 +156,7 @@ class Search:
         return position(rng) != self.rest
 
     def within(self, corners: tuple[Array, Array], known: int) -> Search:
-        """The search whose batch was asked for between two corners (d,), after `known`
-        evaluations.
-        """
+        """The search whose batch was asked between corners (d,), after `known` evaluations."""
         return replace(self, turn=Turn(self.region, *corners, known))
 
     def told(
@@ -206,9 +200,7 @@ def scattered(rng: np.random.Generator, corners: tuple[Array, Array], count: int
 
 
 def perturbed(rng: np.random.Generator, centre: Array, others: Array, probability: float) -> Array:
-    """The centre (d,) once for each of `others` (k, d), each coordinate taken from there with some
-    probability, one at least.
-    """
+    """The centre (d,), each coordinate taken from `others` (k, d) at random, one at least."""
     k, d = others.shape
     taken = rng.random((k, d)) <= probability
     taken[np.arange(k), rng.integers(d, size=k)] |= ~taken.any(1)  # any coordinate may be the one

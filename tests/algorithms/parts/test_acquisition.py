@@ -1,19 +1,13 @@
-"""Acquisition values against high precision, Monte Carlo, BoTorch and scikit-optimize."""
+"""Acquisition values and slopes against high precision, the graph and differences.
+
+tests/parity has BoTorch's and scikit-optimize's values.
+"""
 
 import mpmath
 import numpy as np
 import pytest
 import torch
-from botorch.acquisition.analytic import (
-    LogExpectedImprovement,
-    LogProbabilityOfImprovement,
-    UpperConfidenceBound,
-)
-from botorch.models.deterministic import GenericDeterministicModel
-from botorch.posteriors import GPyTorchPosterior
-from gpytorch.distributions import MultivariateNormal
 from numpy.testing import assert_allclose
-from skopt.acquisition import gaussian_ei, gaussian_lcb, gaussian_pi
 
 from algorithms.parts.search.acquisition import (
     log_ei,
@@ -21,10 +15,8 @@ from algorithms.parts.search.acquisition import (
     log_feasibility,
     log_feasibility_slopes,
     log_pi,
-    ucb,
 )
 
-BEST = 0.75  # exact in single precision, which BoTorch keeps it in
 IMPROVEMENTS = [log_ei, log_pi]
 # (mean - best)/sigma
 DEPTHS = [30.0, 5.0, 1.0, 0.0, -0.999, -1.001, -3.0, -10.0, -38.0, -99.0, -101.0, -1e3, -1e4]
@@ -38,13 +30,6 @@ def exact(z):
         return float(gain), float(
             mpmath.log1p(-mpmath.ncdf(-z)) if z > 0 else mpmath.log(mpmath.ncdf(z))
         )
-
-
-def posterior(q=200, seed=0):
-    draw = np.random.default_rng(seed)
-    return torch.from_numpy(draw.standard_normal(q)), torch.from_numpy(
-        np.exp(draw.normal(-2, 2, q))
-    )
 
 
 @pytest.mark.parametrize("sigma", [1e-6, 1.0, 1e3])
@@ -86,58 +71,3 @@ def test_slopes_are_those_of_central_differences(acquisition, depth):
         )
     assert_allclose(slopes[0], over_mean / (2 * step), rtol=1e-5, atol=1e-8)
     assert_allclose(slopes[1], over_variance / 2e-6, rtol=1e-4, atol=1e-8)
-
-
-class Told(GenericDeterministicModel):
-    """A BoTorch model whose posterior at point i is the i-th given mean and variance."""
-
-    def __init__(self, mean, variance):
-        super().__init__(f=lambda X: X)
-        self.mean, self.variance = mean, variance
-
-    def posterior(self, X, **_):
-        rows = X[..., 0].long()
-        return GPyTorchPosterior(
-            MultivariateNormal(self.mean[rows], self.variance[rows][..., None])
-        )
-
-
-def test_they_are_botorchs():
-    mean, variance = posterior()
-    model, X = Told(mean, variance), torch.arange(len(mean), dtype=torch.float64)[:, None, None]
-    assert_allclose(log_ei(mean, variance, BEST), LogExpectedImprovement(model, BEST)(X), rtol=1e-9)
-    assert_allclose(
-        log_pi(mean, variance, BEST),
-        LogProbabilityOfImprovement(model, BEST)(X),
-        rtol=1e-9,
-        atol=1e-15,
-    )
-    assert_allclose(ucb(mean, variance, 0.25), UpperConfidenceBound(model, 0.25)(X), rtol=1e-12)
-
-
-class Predicts:
-    """A regressor of scikit-learn with the given mean and variance, of what is minimised."""
-
-    def __init__(self, mean, variance):
-        self.answer = -mean.numpy(), variance.sqrt().numpy()
-
-    def predict(self, X, return_std):
-        return self.answer
-
-
-def test_they_are_scikit_optimizes():
-    mean, variance = posterior()
-    model, xi = Predicts(mean, variance), 0.01
-    assert_allclose(
-        log_ei(mean, variance, BEST + xi).exp(),
-        gaussian_ei(None, model, -BEST, xi),
-        rtol=1e-7,
-        atol=1e-15,
-    )
-    assert_allclose(
-        log_pi(mean, variance, BEST + xi).exp(),
-        gaussian_pi(None, model, -BEST, xi),
-        rtol=1e-9,
-        atol=1e-300,
-    )
-    assert_allclose(ucb(mean, variance, 1.96**2), -gaussian_lcb(None, model, 1.96), rtol=1e-12)

@@ -59,12 +59,6 @@ def test_a_pickle_leaves_the_memo_out_and_answers_the_same(smooth):
     assert_array_equal(copy.columns([5, 3, 8]), columns)
 
 
-@pytest.mark.parametrize("bandwidth", [0.0, -1.0, float("nan")])
-def test_a_bandwidth_that_is_not_positive_is_refused(bandwidth):
-    with pytest.raises(ValueError, match=r"bandwidth: expected a positive number, got"):
-        GaussianTable(np.zeros((2, 1)), bandwidth)
-
-
 MOST = 20  # columns that the memo of 60 arms may hold in the tests below
 
 

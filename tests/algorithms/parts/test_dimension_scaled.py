@@ -50,11 +50,3 @@ def test_the_density_is_botorchs(d, factor):
         expected = density(theirs(*theirs.train_inputs), theirs.train_targets).item()
     assert_allclose(-mine.loss(mine.read())[0], expected, rtol=1e-5)  # GPyTorch's priors: float32
     assert len(mine.read()) == d + 2  # length-scales, noise and mean: the outputscale is known
-
-
-@pytest.mark.parametrize("d", [1, 4, 100])
-def test_the_mode_of_a_lengthscale_grows_with_the_root_of_the_dimension(d):
-    first = dimension_scaled(1).kernel.base_kernel.lengthscale.item()
-    mine = dimension_scaled(d).kernel.base_kernel.lengthscale
-    assert first == pytest.approx(np.exp(np.sqrt(2) - 3), rel=1e-6)
-    assert mine.numpy() == pytest.approx(np.full((1, d), first * np.sqrt(d)), rel=1e-6)

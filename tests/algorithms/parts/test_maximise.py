@@ -1,4 +1,6 @@
-"""Maxima over boxes, coordinates and lines, against closed forms and SciPy."""
+"""Maxima over boxes, coordinates and lines, and by Adam, against closed forms and SciPy."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -6,6 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
+from algorithms.parts.search.adam import maximise_by_adam
 from algorithms.parts.search.maximise import (
     box,
     climb,
@@ -35,6 +38,20 @@ def bowl(top, stretch=None):
 def waves(X):
     """Four local maxima in the unit square, the best 1 at (0.75, 0.75)."""
     return (torch.cos(4 * np.pi * (X - 0.75)) / 2 + 0.5 - (X - 0.75).abs() ** 2).mean(1)
+
+
+def by_adam(f, rate=0.01, **search):
+    """The maximum of a function of two variables by Adam, its slopes by PyTorch."""
+
+    def slopes(X):
+        X = X.clone().requires_grad_()
+        return torch.autograd.grad(f(X).sum(), X)[0]
+
+    return maximise_by_adam(f, slopes, 2, rng(), rate=rate, **search)
+
+
+def by_rounds(f, **search):
+    return maximise(f, cube(2), rng(), **search)
 
 
 def valley(X):
@@ -119,25 +136,38 @@ def test_candidates_may_be_given():
     )
 
 
-def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_refused():
-    def holed(X):
-        return torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))
+def holed(X):
+    """It is undefined in places."""
+    return torch.where(X[:, 0] > 0.6, torch.nan, bowl([0.7, 0.3])(X))
 
-    x, value = maximise(holed, cube(2), rng(), **SEARCH)
-    assert np.isfinite(value) and x[0] <= 0.6
-    few = np.array([[0.9, 0.9], [0.5, 0.5], [0.8, 0.1]])  # fewer defined than starts
+
+def test_fewer_candidates_than_starts_may_be_defined():
+    few = np.array([[0.9, 0.9], [0.5, 0.5], [0.8, 0.1]])
     assert_allclose(climb_best(holed, cube(2), few, starts=3, steps=50)[1], -0.01, atol=0.011)
+
+
+@pytest.mark.parametrize("search", [by_rounds, partial(by_adam, rate=0.001)])
+def test_a_function_undefined_in_places_is_survived_and_one_defined_nowhere_is_refused(search):
+    x, value = search(holed, raw=64, starts=4, steps=20)
+    assert np.isfinite(value) and x[0] <= 0.6
     with pytest.raises(
         ArithmeticError,
         match="the function is finite at none of 64 candidates: look at the model behind it",
     ):
-        maximise(lambda X: torch.nan * X[:, 0], cube(2), rng(), **SEARCH)
+        search(lambda X: torch.nan * X[:, 0], **SEARCH)
 
 
 def test_the_best_of_many_maxima():
     x, value = maximise(waves, cube(2), rng(), raw=256, starts=8, steps=100)
     assert_allclose(x, 0.75, atol=1e-4)
     assert_allclose(value, 1.0, atol=1e-6)
+
+
+def test_adam_finds_the_best_of_many_maxima_and_stays_in_the_cube():
+    for f, top, height in ((waves, [0.75, 0.75], 1.0), (bowl([1.3, -0.2]), [1.0, 0.0], -0.13)):
+        x, value = by_adam(f, raw=64, starts=4, steps=300)
+        assert_allclose(x, top, atol=1e-3)
+        assert_allclose(value, height, atol=1e-3)
 
 
 def test_no_round_loses_anything():

@@ -156,9 +156,3 @@ def test_a_fit_raises_the_posterior_density_of_its_parameters():
         )
         assert new.posterior.model.noise.item() == 0.01
         assert after > before
-
-
-def test_a_kernel_too_few_is_refused():
-    said = "kernels: expected 3, one for y and one for each of 2 constraints, got 2"
-    with pytest.raises(ValueError, match=said):
-        learnt([5], changed(FITTED, kernels=KERNELS[:2]))

@@ -85,7 +85,6 @@ def test_what_stands_in_does_not_change():
         ("abalone", "fb5f45700b680a5b86650c29ed2392b5b844efa11c80250fcd4b2f839ec2732b"),
         ("cadata", "9f6338f90b6c21a302809e8b34a9cc001c48516bc7dceac39fd228c305436eb8"),
         ("breast_cancer", "f2897615809b93d685df1e2be2a7f6f5eb6b8d2368f90fe0446a938a5777cb9c"),
-        ("wdbc", "f2897615809b93d685df1e2be2a7f6f5eb6b8d2368f90fe0446a938a5777cb9c"),
         ("australian", "337a46dd202274c8b494c0edf3af4f3ff881a493db94cc5f790e25df214a50df"),
         ("diabetes", "210b97c0e76df2f692ecbb0be64fa3f79babedfb4557a74a5c2755a28175bc5f"),
     ]:
@@ -102,7 +101,6 @@ def test_synthetic_tables_have_size_and_range_of_the_real_ones():
         made = delimited.substitute(dataset)
         table = values(made)
         features, target = table[:, :-1], table[:, -1]
-        assert made.data == f"substitute: {dataset.substitute.says}"
         assert table.shape == (dataset.rows, len(dataset.features) + 1)
         assert np.isfinite(table).all() and (features.std(axis=0) > 0.1).all()
         assert low <= target.min() and target.max() <= high
@@ -115,6 +113,7 @@ def test_synthetic_tables_have_size_and_range_of_the_real_ones():
 
 def test_shipped_stand_ins_of_other_data_are_substitutes():
     for name, shape in [("breast_cancer", (569, 31)), ("diabetes", (442, 11))]:
-        table = delimited.substitute(read_manifest(REPOSITORY)[name])
-        assert table.data.startswith("substitute: ") and str(shape[0]) in table.data
-        assert values(table).shape == shape and set(values(table)[:, -1]) == {0, 1}
+        dataset = read_manifest(REPOSITORY)[name]
+        table = values(delimited.substitute(dataset))
+        assert f"{shape[0]} rows" in dataset.substitute.says
+        assert table.shape == shape and set(table[:, -1]) == {0, 1}

@@ -301,6 +301,12 @@ def test_a_server_without_an_end_is_given_up_in_time_with_a_sentence(target, mon
     assert 1 <= running.asked <= 11 and left(target) <= {"file.bin.part"}
 
 
+def test_a_file_that_says_to_be_much_larger_is_not_begun(server, target):
+    with pytest.raises(Rejected, match="expected 1000 bytes, got more than"):
+        download(server.serve("/file", bytes(8 << 20)), target, a_file(BODY[:1000]))
+    assert server.sent < 8 << 20 and server.hits["/file"] == 1 and left(target) == set()
+
+
 def test_an_endless_file_of_unknown_size_is_cut_off(target, monkeypatch):
     monkeypatch.setattr(module, "LOOK", 0.01)
     running = Rude(CHUNKED, b"2000\r\n" + b"x" * 0x2000 + b"\r\n", 0.0)

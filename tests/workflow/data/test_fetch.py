@@ -32,7 +32,7 @@ real_data = pytest.mark.skipif(
     not REAL_MIRROR,
     reason="needs the real data: set NOREGRET_DATA to a mirror of data/manifest.yaml",
 )
-DELIMITED = ["abalone", "cadata", "breast_cancer", "wdbc", "australian", "diabetes"]
+DELIMITED = ["abalone", "cadata", "breast_cancer", "australian", "diabetes"]
 RAW = b"M,0.5,7\nF,0.25,9\n?,1,1\nI,0.125,11\n"
 WRONG = b"<html>please log in to this network, it is longer than the file</html>"
 VALUES = np.array([[1, 0.5, 7], [2, 0.25, 9], [3, 0.125, 11]])
@@ -192,7 +192,7 @@ def test_a_damaged_shipped_file_is_refused_with_a_sentence_and_left_alone(root, 
     assert path.exists() and raw_files(root) == []
 
 
-@pytest.mark.parametrize("name", ["abalone", "australian", "breast_cancer", "wdbc"])
+@pytest.mark.parametrize("name", ["abalone", "australian", "breast_cancer"])
 def test_small_tables_are_real_without_network_and_mirror(tmp_path, name, monkeypatch):
     real_manifest(tmp_path, "shipped")
     monkeypatch.setattr(download, "download", lambda *_: pytest.fail("no server is needed"))
@@ -357,17 +357,6 @@ def test_a_substitute_is_labelled_and_lies_elsewhere(root):
     assert values(path).shape == VALUES.shape
 
 
-def test_what_scikit_learn_ships_counts_as_real_only_where_it_is_the_very_table(root):
-    entries = yaml.safe_load((REPOSITORY / "data" / "manifest.yaml").read_text())
-    shipped = {name: {**entries[name], "sources": []} for name in ("wdbc", "breast_cancer")}
-    (root / "data" / "manifest.yaml").write_text(yaml.safe_dump(shipped, sort_keys=False))
-    found = fetch.provenance(fetch.prepare("wdbc", root=root, substitutes=False))
-    assert (found["data"], found["source"]) == ("real", "scikit-learn load_breast_cancer")
-    message = r"no verified copy of breast_cancer/breast-cancer-wisconsin\.data"
-    with pytest.raises(DataUnavailable, match=message):
-        fetch.prepare("breast_cancer", root=root, substitutes=False)
-
-
 def test_at_paper_scale_substitutes_are_asked_for(monkeypatch):
     for said in ["", "allowed", "preferred"]:
         for scale in ["smoke", "paper"]:
@@ -484,20 +473,18 @@ TINY = pa.table({"word": ["a", "b"], "number": pa.array([1, 2], pa.int32())})
 
 @pytest.fixture
 def tiny(root, monkeypatch):
-    """A data set of a format `tiny`, whose module keeps in `seen` what it was given; substitutes
-    claim to be real.
-    """
+    """A data set of a format `tiny`, whose module counts the substitutes that it made."""
 
     def parse(dataset, raw):
         if raw.read_bytes() != RAW:
             raise DataUnavailable("parse met another file")
         return Prepared(TINY, "1" * 64, "", features={"word": "a word"})
 
-    def substitute(dataset, calibration):
-        module.seen.append(calibration.read_bytes() if calibration else None)
+    def substitute(dataset):
+        module.made += 1
         return Prepared(TINY.slice(0, 1), "2" * 64, "made", features={"word": "a word"})
 
-    module = types.SimpleNamespace(seen=[], parse=parse, substitute=substitute)
+    module = types.SimpleNamespace(made=0, parse=parse, substitute=substitute)
     module.content_sha256 = lambda table: "1" * 64
     monkeypatch.setitem(sys.modules, "tiny_format", module)
     monkeypatch.setitem(manifest.FORMATS, "tiny", "tiny_format")
@@ -512,7 +499,6 @@ def write_tiny(root: Path, **changes: object) -> None:
         "licence": "CC0",
         "citation": "nobody",
         "mirror": [{"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)}],
-        "calibration": {"path": "more/shape.csv", "sha256": sha256(b"shape"), "bytes": 5},
         "sources": [],
         "substitute": {"made_by": "tiny", "says": "one word"},
     }
@@ -527,31 +513,14 @@ def test_another_format_has_its_own_columns_and_features(root, mirrored, tiny):
     found = fetch.provenance(path)
     assert (found["data"], found["content_sha256"]) == ("real", "1" * 64)
     assert found["features"] == {"word": "a word"}
-    assert tiny.seen == []
+    assert tiny.made == 0
 
 
-def test_what_is_made_is_a_substitute_even_if_its_maker_says_otherwise(root, tiny):
+def test_a_substitute_of_another_format_has_its_own_label_and_licence(root, tiny):
     found = header(root, substitutes=True)
     assert (found["data"], found["source"]) == ("substitute: one word", "made")
     assert found["licence"] == "not that of toy: see source"
-    assert tiny.seen == [None]
-
-
-def test_a_calibration_file_comes_from_a_mirror_and_is_kept_unless_it_is_wrong(
-    root, mirrored, monkeypatch, tiny, capsys
-):
-    (mirrored / "toy" / "toy.data").unlink()
-    (mirrored / "more").mkdir()
-    shape = mirrored / "more" / "shape.csv"
-    shape.write_bytes(b"other")
-    made(root, substitutes=True)
-    assert f"more/shape.csv: expected sha256 {sha256(b'shape')}" in capsys.readouterr().err
-    shape.write_bytes(b"shape")
-    made(root, substitutes=True)
-    monkeypatch.delenv("NOREGRET_DATA")
-    made(root, substitutes=True)
-    assert tiny.seen == [None, b"shape", b"shape"]
-    assert raw_files(root) == ["shape.csv", "shape.csv.source"]
+    assert tiny.made == 1
 
 
 def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(root, mirrored, tiny):
@@ -561,7 +530,7 @@ def test_a_verified_file_that_cannot_be_parsed_is_an_error_in_both_modes(root, m
     for substitutes in (True, False):
         with pytest.raises(DataUnavailable, match="parse met another file"):
             made(root, substitutes=substitutes)
-    assert tiny.seen == []
+    assert tiny.made == 0
 
 
 @pytest.mark.parametrize("name", ["toy.data", "all.data"])

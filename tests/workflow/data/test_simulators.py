@@ -201,7 +201,7 @@ def test_mistakes_are_named():
     entry = {"is": "additive.hartmann", "noise": 0, "simulator": "ns3_wlan"}
     message = r"p: additive\.hartmann runs no simulator: leave out `simulator: ns3_wlan`"
     with pytest.raises(PlanError, match=message):
-        resolve.check(entry, known, set(), "p")
+        resolve.check(entry, known, "p")
 
 
 def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):

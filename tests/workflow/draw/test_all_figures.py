@@ -16,7 +16,6 @@ from workflow.plan import selection
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import Cell, Study
 
 PAPERS = {name: load(name, "paper") for name in papers()}
@@ -103,7 +102,7 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
 def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
     paper = PAPERS[name]
     found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
-    entry = figure_entry(paper, figure)
+    entry = selection.line_of(paper, "figures", figure)
     note = plots.small_print(paper, entry, found)
     return found, plots._figure(found, note, entry.get("title", ""))
 

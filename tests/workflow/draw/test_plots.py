@@ -17,7 +17,6 @@ from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.draw import panels, plots, style, tabulate
 from workflow.measure.store import BadRecords
 from workflow.plan import selection
-from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import PlanError
 
 FIGURE = {
@@ -46,7 +45,7 @@ def of_figure(toy, *shown, partial=False, **options):
 
 def words(toy, name="f"):
     found = panels.panels_of(toy.paper, toy.store(), name)
-    return plots.small_print(toy.paper, figure_entry(toy.paper, name), found), found
+    return plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", name), found), found
 
 
 def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
@@ -151,8 +150,7 @@ def test_panels_of_cut_variants_are_left_out(tmp_path):
     shared = {"metric": "seconds", "problem": "p", "curves": ["A"]}
     one, two = ({"variant": f"b-{n}", "title": f"{n}"} for n in (1, 2))
     assert [panel.title for panel in of_figure(toy, one, two, **shared)] == ["1"]
-    with pytest.raises(PlanError, match="leaves out all its panels"):
-        of_figure(toy, two, **shared)
+    assert of_figure(toy, two, **shared) == []
 
 
 def test_controls_keep_their_default_run(toy):
@@ -768,7 +766,7 @@ def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_p
     assert [line.n for line in found[0].lines] == [4, 3, 4]
     assert above(found) == ["seeds 0-3; B: seeds 0-2"]
     assert above(found)[0] in {text.get_text() for text in axes_of(found).texts}
-    small = plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
+    small = plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", "f"), found)
     assert "3-4 seeds, see above the panels" in small
     assert above(of_panels(toy, {"problem": "p", "curves": ["A", "uniform"]})) == [""]
 
@@ -789,7 +787,9 @@ def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
     shown = [{"problem": problem, "curves": ["A", "B", "C"]} for problem in ("p", "q", "r")]
     found = of_panels(toy, *shown, partial=True)
     assert above(found) == ["", "not run: A", ""]
-    assert "not run: C" in plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
+    assert "not run: C" in plots.small_print(
+        toy.paper, selection.line_of(toy.paper, "figures", "f"), found
+    )
     figure = plots._figure(found, "")
     assert "not run: A, B, C" in {text.get_text() for text in figure.axes[2].texts}
     assert not figure.axes[2].get_xticks().size

@@ -116,7 +116,7 @@ def test_it_writes_what_a_figure_writes_and_says_what_a_target_is(toy, tmp_path)
 
 def test_a_problem_that_lacks_a_curve_at_a_scale_is_left_out(toy):
     del toy.cells["q", "B"]
-    toy.elsewhere.add(("q", "B"))
+    toy.scale = "short"
     paper = toy.paper
     ((_, cells),) = profiles.profile_panels(paper, ENTRY)
     assert list(cells) == ["p"]

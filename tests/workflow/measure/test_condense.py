@@ -162,7 +162,7 @@ def test_parts_of_a_trace_tell_reports_and_recommendation_from_the_rest():
 
 
 def test_a_study_is_kept_as_it_is(tmp_path):
-    header = {"seed": 0, "rows": 400, "digest": "d", "trace_sha256": "t"}
+    header = {"seed": 0, "rows": 400, "digest": "d", "trace_sha256": "t", "study": "s"}
     rng = np.random.default_rng(0)
     columns = {
         "t": np.arange(400),
@@ -170,9 +170,9 @@ def test_a_study_is_kept_as_it_is(tmp_path):
         "ratio": np.r_[np.nan, rng.random(399)],
     }
     path = tmp_path / "study.parquet"
-    kept = condense.condensed_study(Record(header, columns))
+    kept = condense.condensed(Record(header, columns))
     curve_file.merge(path, {"paper": "toy", "study": "s"}, {0: kept})
-    found = condense.restored_study(curve_file.read(path)[0])
+    found = condense.restored(curve_file.read(path)[0])
     for name, values in columns.items():
         assert found.columns[name].dtype == values.dtype
         np.testing.assert_array_equal(found.columns[name], values)

@@ -356,10 +356,7 @@ def test_five_percent_of_a_large_group_are_made_again_and_no_timeout(toy):
     assert one.current == 12 and one.stale == []
     toy.change("faster")
     first = next(each for each in carry.survey(Path()).stale if each.run.name == "toy/p/A")
-    many = [
-        replace(first, seed=i, candidate=replace(first.candidate, path=Path(f"{i}.parquet")))
-        for i in range(81)
-    ]
+    many = [replace(first, seed=i) for i in range(81)]
     late = replace(first, header={**first.header, "status": record.TIMEOUT}, seed=81)
     (group,) = carry.groups([*many, late], seed=1)
     assert (len(group.records), len(group.drawn)) == (82, 5)

@@ -30,9 +30,12 @@ problems:
 algorithms:
   random-search: &random {is: random_search.RandomSearch}
   unrun: *random
-  Short: {<<: *random, budget: 9}
+  Short: *random
 readings: {louder: {says: the noise is larger, problems: {hills: {noise: 0.2}}}}
-runs: [{}, {problems: [hills], algorithms: [random-search], readings: [louder]}]
+runs:
+  - {algorithms: [random-search, unrun]}
+  - {algorithms: [Short], budget: 9}
+  - {problems: [hills], algorithms: [random-search], readings: [louder]}
 studies:
   - {id: growth, is: growth_condition.run, where: nowhere, says: nothing of interest,
      problem: hills, seeds: 1, parameters: {centre: 0.5, mu: 40, tau: 2, gamma: 0.5,
@@ -265,7 +268,7 @@ def test_a_misspelt_method_or_figure_is_refused(root, method, figure, sentence):
         ("- 1", "algorithms/mine.yaml: expected lines such as `step: 0.2`, got [1]"),
         ("at: [", "algorithms/mine.yaml is no valid YAML"),
         ("{at: 1, at: 2}", "key given twice: at"),
-        ("{at: 1, seeds: no}", "expected a whole number"),
+        ("{at: 1, room: no}", "expected a whole number"),
     ],
 )
 def test_parameters_are_checked_as_those_of_papers(root, values, sentence):

@@ -13,7 +13,7 @@ from rocrate.rocrate import ROCrate
 from tests.workflow import checkout
 from tests.workflow.repository import Repository
 from workflow.operate import crate
-from workflow.operate.citations import bibliography, cited
+from workflow.plan.citations import bibliography, cited
 from workflow.plan.resolve import ROOT, papers
 from workflow.trace import curve_file
 

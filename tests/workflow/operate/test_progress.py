@@ -62,11 +62,7 @@ def test_a_terminal_has_one_line_and_everything_else_few(monkeypatch):
             one.emit(event(event=LogEvent.JOB_FINISHED, job_id=number))
         one.emit(event(logging.ERROR, "no space left"))
         assert stream.getvalue().count("\n") == lines
-        if not stream.isatty():
-            for _ in range(1000):
-                one.emit(event(logging.ERROR, "failed"))
         one.close()
         one.close()
         written = stream.getvalue().splitlines()
         assert written[-1].startswith("999 of 1000 jobs done after 0 s")
-        assert stream.isatty() or len(written) == plugin.MOST + 1

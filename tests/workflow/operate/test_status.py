@@ -8,6 +8,7 @@ from tests.workflow.synthetic import Toy, noisy
 from workflow.measure.store import BadRecords, without_published
 from workflow.operate import publish, status
 from workflow.plan import costs
+from workflow.plan.costs import duration
 from workflow.trace import record
 
 
@@ -32,7 +33,7 @@ def change(toy, part, number, **header):
 
 
 def states(toy, plan=None):
-    return [run.state for run in status.runs(plan or toy.paper, toy.root)]
+    return [state for _, _, state, _ in status.runs(plan or toy.paper, toy.root)]
 
 
 def test_records_of_this_code_these_parameters_and_these_data_are_done(toy, cell):
@@ -47,9 +48,9 @@ def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, ce
     assert states(toy, plan) == ["done"] * 4
     (toy.root / cell.record(0)).unlink()
     change(toy, cell, 1, digest="of other code")
-    found = status.runs(plan, toy.root)
-    assert [run.state for run in found] == ["published", "published", "done", "done"]
-    assert status.line(found, 1) == "4 runs: 2 done, 2 published"
+    assert states(toy, plan) == ["published", "published", "done", "done"]
+    total = status.summary([plan], toy.root).iloc[-1]
+    assert status.sentence(total, 1) == "4 runs: 2 done, 2 published"
     assert states(toy) == ["missing", "stale", "done", "done"]
 
 
@@ -68,13 +69,14 @@ def test_a_run_that_an_evaluation_ended_is_made(toy, cell):
 
 def test_spent_is_what_records_say_and_the_rest_what_the_plan_expects(toy, cell):
     (toy.root / cell.record(3)).unlink()
-    found = status.runs(toy.paper, toy.root)
+    toy.study("s", lambda seed: {"gap": [0.1]}, seeds=2)
     expected = costs.of(cell).seconds
-    said = status.as_json(found, "paper", 2)
-    assert (said["spent_seconds"], said["remaining_seconds"]) == (60.0, expected)
-    assert said["wait_seconds"] == expected / 2
-    assert (said["done"], said["missing"]) == (3, 1)
-    head, row, total, _, sentence = status.table(found, 2)
-    assert head.split()[:3] == ["paper", "problem", "runs"]
-    assert row.split()[:2] == ["toy", "p"] and total.split()[:2] == ["total", "4"]
-    assert sentence.startswith("4 runs: 3 done, 1 missing; about ")
+    table = status.summary([toy.paper], toy.root)
+    assert table["paper"].to_list() == ["toy", "toy", "total"]
+    assert table["problem"].to_list() == ["p", "studies", ""]
+    first, total = table.iloc[0], table.iloc[-1]
+    assert (first["runs"], first["done"], first["missing"], total["runs"]) == (4, 3, 1, 6)
+    assert first["core-h spent"] == pytest.approx(60 / 3600)
+    assert first["to go"] == total["to go"] == pytest.approx(expected / 3600)
+    said = status.sentence(total, 2)
+    assert said == f"6 runs: 5 done, 1 missing; about {duration(expected / 2)} to go on 2 cores"

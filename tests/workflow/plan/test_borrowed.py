@@ -135,6 +135,7 @@ def lend(entry):
             "other curves than those that are run here, got greedy on large: rename one",
         ),
         (lambda entry: entry["borrows"].clear(), "borrows"),
+        (lambda entry: lend(entry).update(curves=3), "mini.curves: expected a list, got 3"),
     ],
 )
 def test_a_slip_in_what_it_borrows_is_told(root, change, said):

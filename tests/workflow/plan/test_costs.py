@@ -53,9 +53,9 @@ def test_a_method_of_another_paper_costs_what_it_took_there():
 
 @pytest.mark.usefixtures("table")
 def test_a_study_costs_what_was_measured_or_what_the_dearest_does():
-    study = Study("toy", "smoke", "short", (0,), "p", "f", {}, {})
+    study = Study("toy", "paper", "short", (0,), "p", "f", {}, {})
     assert costs.of(study) == Cost(2.0, 3.0, 150, measured=True)
-    assert costs.of(replace(study, is_cut=True)).seconds == pytest.approx(0.2)
+    assert costs.of(replace(study, scale="smoke")).seconds == pytest.approx(0.2)
     assert costs.of(replace(study, id="new")) == Cost(70.0, 75.0, 900, measured=False)
     assert costs.of(replace(study, paper="other")) == costs.UNKNOWN
 

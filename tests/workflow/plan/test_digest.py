@@ -196,16 +196,8 @@ def test_every_planned_method_works_on_the_domain_of_its_problem():
         assert domain in digest.domains_of(algorithm), (algorithm, problem)
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        "class One(Base):\n    domains = (api.Box,)",
-        "class One(Base):\n    domains: ClassVar[tuple[type, ...]] = (Box,)",
-        "class One(Other):\n    pass\nclass Other(Base):\n    domains = [Box]",
-    ],
-)
-def test_domains_are_read_however_they_are_written(tmp_path, lines):
-    package(tmp_path, one=f"{lines}\n")
+@pytest.mark.parametrize("line", [" = (api.Box,)", ": ClassVar[tuple[type, ...]] = (Box,)"])
+def test_domains_are_read_however_they_are_written(tmp_path, line):
+    package(tmp_path, one=f"class One(Base):\n    domains{line}\n", two="class Two: Arms = 1\n")
     assert digest.domains_of("one.One", root=tmp_path) == {"Box"}
-    with pytest.raises(LookupError, match=r"expected `domains = \(\.\.\.\)` in class Two of"):
-        digest.domains_of("one.Two", root=tmp_path)
+    assert digest.domains_of("two.Two", root=tmp_path) == set()

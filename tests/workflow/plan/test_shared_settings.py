@@ -83,8 +83,6 @@ def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(
     assert place(plan, "plain", "uniform", reading="one") is plan.cell("plain", "uniform")
     with pytest.raises(PlanError, match="no run makes the curve 'process@one'"):
         plan.cell("plain", "process@one")
-    with pytest.raises(PlanError, match="unknown reading 'on'; known: one"):
-        place(plan, "plain", "process", reading="on")
 
 
 def test_values_by_problem_are_no_group(toy):
@@ -185,9 +183,3 @@ def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_th
     claim["check"]["right"].append("sample")
     runs = readings_of(plan, claim)["one"]
     assert {run.curve for run in runs} == {"process", "population", "uniform", "sample@one"}
-
-
-def test_what_only_another_scale_runs_under_a_reading_is_left_out_and_nothing_else(toy):
-    line = {"problems": ["plain"], "readings": ["one"], "scales": ["paper"]}
-    plan = toy(changes(runs=[{"problems": ["plain"]}, line]), scale="short")
-    assert plan.elsewhere == {("plain", "sample@one")}

@@ -15,7 +15,6 @@ from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
 from workflow.plan import exhibits, reads, selection
 from workflow.plan.expand import load
-from workflow.plan.selection import figure as figure_entry
 from workflow.trace.cells import PlanError
 
 MINI = yaml.safe_load("""
@@ -59,48 +58,6 @@ def mini(tmp_path):
         return load("mini", scale, root=tmp_path)
 
     return planned
-
-
-# the plan
-
-
-def test_what_only_other_scales_run_is_known_by_the_names_that_it_has_there(mini):
-    plans = {scale: mini(scale) for scale in MINI["scales"]}
-    for scale, here in plans.items():
-        others = {
-            name for other, there in plans.items() if other != scale for name in there.aliases
-        }
-        assert here.elsewhere == others - set(here.aliases)
-    short = plans["short"]
-    assert ("large", "slow") in short.elsewhere and ("small", "slow") in short.elsewhere
-    assert {("small", "greedy@wide"), ("large", "greedy"), ("small", "uniform")}.isdisjoint(
-        short.elsewhere
-    )
-    assert {
-        ("large@both", "slow@both"),
-        ("small", "slow@both"),
-        ("large@both", "greedy"),
-        ("small@noisy", "uniform"),
-    } <= short.elsewhere
-    assert ("small", "greedy+usual") in short.elsewhere  # as a name, whatever it equals
-    assert ("small", "uniform@wide") not in short.elsewhere  # a reading names only what it changes
-    assert plans["paper"].elsewhere == frozenset()
-
-
-def test_asking_for_a_run_of_other_scales_is_a_mistake_that_says_so(mini):
-    short = mini("short")
-    for curve, said in (
-        ("slow", "at scale short, only at others; known there: greedy"),
-        ("slower", "at scale short; known there"),
-    ):
-        with pytest.raises(PlanError, match=f"no run makes the curve '{curve}' on 'large' {said}"):
-            short.cell("large", curve)
-
-
-def test_a_mistake_in_runs_of_another_scale_is_named_at_every_scale(mini):
-    for scale in MINI["scales"]:
-        with pytest.raises(PlanError, match="unknown algorithm 'slower'"):
-            mini(scale, runs=[*MINI["runs"], {"algorithms": ["slower"], "scales": ["paper"]}])
 
 
 # figures, tables and pictures
@@ -197,22 +154,15 @@ def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
     ]
 
 
-@pytest.mark.parametrize("scale", ["short", "paper"])
-@pytest.mark.parametrize(
-    ("section", "line"),
-    [
-        ("figures", figure("wrong", "large", curves=["slow", "slower"])),
-        ("figures", figure("wrong", "large", curves=["slow", "greedy"], relative_to="slower")),
-        ("figures", figure("wrong", "huge", curves=["slow"])),
-        ("tables", {"id": "wrong", **ENDS, "curves": ["slow", "slower"]}),
-        ("pictures", {**PICTURES[0], "id": "wrong", "curves": ["slower"]}),
-    ],
-)
-def test_what_no_scale_runs_is_a_mistake_at_every_scale(mini, section, line, scale):
-    with pytest.raises(
-        PlanError, match=r"wrong: unknown (algorithm 'slower'|problem 'huge').* known: "
-    ):
-        mini(scale, **{section: [line]})
+def test_what_no_run_makes_at_the_published_size_is_a_mistake_there(mini):
+    lines = [
+        figure("f", "large", curves=["uniform@wide"]),
+        figure("f", "large", curves=["greedy"], relative_to="uniform@wide"),
+        figure("f", "large", curves=["greedy"], controls=["uniform@wide"]),
+    ]
+    for line in lines:
+        with pytest.raises(PlanError, match="no run makes the curve 'uniform@wide' on 'large' at"):
+            selection.figure_runs(mini("paper", figures=[line]), "f")
 
 
 # a toy at scale short: A, B and C run on p, A and B on q
@@ -225,7 +175,6 @@ def toy_of(root, levels=(("A", 0.9), ("B", 0.5), ("C", 0.3)), **options):
         toy.add(name, noisy(level, 0.01, number))
         if name != "C":
             toy.add(name, noisy(1 - level, 0.01, number), problem="q")
-    toy.elsewhere = {("q", "C"), ("p", "D"), ("q", "D")}
     return toy
 
 
@@ -254,13 +203,11 @@ def test_panels_show_the_curves_that_there_are(tmp_path):
     assert labels == [["A", "B", "C"], ["A", "B"]]
     assert [panel.missing for panel in found] == [[], []]
     assert [panel.elsewhere for panel in found] == [["D"], ["C", "D"]]
-    note = plots.small_print(toy.paper, figure_entry(toy.paper, "f"), found)
+    note = plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", "f"), found)
     assert "not run" not in note
     assert "not at scale short: D" in note.split(" · ")
     assert found[0].lines[0].look == found[1].lines[0].look
     del line["panels"][:2]
-    with pytest.raises(PlanError, match="figure f: scale short leaves out all its panels"):
-        panels.panels_of(toy.paper, toy.store(), "f")
     assert exhibits.offered(toy.paper)["figures"] == []
 
 
@@ -315,15 +262,13 @@ def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path):
     for problem in "pq":
         for name in ("A", "B"):
             toy.add(name, noisy(0.5), problem=problem, variant="b-1")
-        toy.elsewhere |= {(problem, "D+b-1"), (problem, "C+b-1")}
-    elsewhere = toy.elsewhere
     for check in CHECKS:
-        toy.elsewhere = elsewhere
+        toy.scale = "short"
         found = judged(toy, check)
         assert (found.verdict, found.observed) == (UNDECIDED, "nothing to compare"), check
         assert found.comparisons == ()
         assert found.reasons == ("nothing to compare at this scale",)
-        toy.elsewhere = set()  # a curve that no scale has is a mistake
+        toy.scale = "paper"  # where a curve that no run makes is a mistake
         with pytest.raises(PlanError, match=r"no run makes the curve '[CD]"):
             reads.runs_of(toy.paper, check)
 
@@ -340,13 +285,12 @@ def test_only_rivals_on_both_problems_are_taken_off(tmp_path):
 
 
 def test_a_variant_may_be_left_out_on_one_problem(tmp_path):
-    toy = Toy(tmp_path, seeds=5)
+    toy = Toy(tmp_path, scale="short", seeds=5)
     toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
     for name, level in (("A", 0.9), ("B", 0.5)):
         for problem in "pq":
             toy.add(name, noisy(level), problem=problem, variant="b-1")
         toy.add(name, noisy(level + 0.05), variant="b-2")
-        toy.elsewhere.add(("q", f"{name}+b-2"))
     check = {**LESS, "right": ["B"], "variants": "all"}
     assert names(toy, check) == ["p/A+b-1", "p/A+b-2", "p/B+b-1", "p/B+b-2", "q/A+b-1", "q/B+b-1"]
     found = judged(toy, {**check, "across": "max"})
@@ -357,7 +301,6 @@ def test_the_verdict_on_a_reading_is_none_on_default_runs(tmp_path):
     """Of the reading only other scales have runs; it changes A alone."""
     toy = toy_of(tmp_path)
     toy.entry["readings"]["mine"] = {"says": "another A", "algorithms": {"A": {"beta": "mine"}}}
-    toy.elsewhere |= {("p", "A@mine"), ("q", "A@mine")}
     check = {**LESS, "problems": ["p"], "left": ["A", "B"], "right": ["C"]}
     found = judged(toy, check, readings=["mine"])
     assert (found.verdict, found.readings["mine"].observed) == (REPRODUCED, "not run")
@@ -374,7 +317,6 @@ def test_the_verdict_on_a_reading_leaves_out_what_that_on_the_default_one_does(t
         toy.add(name, noisy(level), reading="code")
     for name in "AB":
         toy.add(name, noisy(0.5), problem="q", reading="code")
-    toy.elsewhere.add(("q", "C@code"))
     check = {**LESS, "right": ["C"]}
     (outcome,) = judged(toy, check, readings=["code"]).readings.values()
     assert outcome.observed == CONTRADICTED
@@ -395,7 +337,6 @@ def test_the_best_value_seen_is_that_of_the_runs_of_this_scale(tmp_path):
     toy = Toy(tmp_path, scale="short", seeds=2, budget=3)
     for name, level in (("A", 0.2), ("B", 0.6)):
         toy.add(name, lambda seed, level=level: {"true": level}, problem="open")
-    toy.elsewhere = {("open", "C")}
     toy.entry["figures"] = [figure("f", "open", curves=["A", "C"])]
     runs = {run.name for run in selection.figure_runs(toy.paper, "f")}
     assert runs == {"toy/open/A", "toy/open/B"}

@@ -156,6 +156,8 @@ def test_an_answer_outside_the_box_is_refused():
         (np.array([[0.5, 0.5, 0.5]]), r"shape \(1, 3\)"),
         (np.array([[0.5, 0.5 + 0j]]), "complex128"),
         (np.array([[0.5, None]], dtype=object), "object"),
+        (np.array([["0.5", "0.5"]]), "<U3"),
+        (np.array([[[0.5, 0.5]]]), r"shape \(1, 1, 2\)"),
     ]:
         with pytest.raises(BadAnswer, match=rf"^someone\.ask: expected .*{what}.*: correct it$"):
             boundary.query(Box(2), answer, 3, "someone.ask")
@@ -166,6 +168,7 @@ def test_an_answer_that_names_no_arm_is_refused():
         (np.array([4]), "queries inside the domain, whole numbers .* from 0 to 3"),
         (np.array([-1]), "queries inside the domain"),
         (np.array([1.0]), "got float64"),
+        (np.array([True]), "got bool"),
         (np.array([[1]]), r"got int64 of shape \(1, 1\)"),
     ]:
         with pytest.raises(BadAnswer, match=rf"^someone\.ask: expected .*{what}"):
@@ -193,6 +196,9 @@ def test_what_an_evaluation_shows_is_one_row_of_numbers():
         (np.zeros(2), np.zeros(1), r"seen.y: .*shape \(2,\)"),
         (0.5, np.zeros(1), r"seen.y: .*got float 0.5"),
         (np.zeros(1), np.array(["low"]), "true.y: .*<U3"),
+        ([1.0], np.zeros(1), "seen.y: .*list"),
+        (np.zeros(1) + 0j, np.zeros(1), "seen.y: .*complex128"),
+        (np.zeros(1, dtype=object), np.zeros(1), "seen.y: .*object"),
         (np.zeros(1), None, "true.y: .*NoneType"),
     ]:
         shown = Evaluation(observed(seen), observed(true), np.zeros(1))

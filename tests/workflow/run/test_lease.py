@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from workflow.run import lease
-from workflow.run.lease import Refused
+from workflow.run.lease import Failed
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +65,7 @@ def test_a_living_process_is_waited_for_and_what_it_made_is_found(made, caplog):
 def test_who_may_not_wait_is_refused_and_told_by_whom(made):
     with (
         another(made) as process,
-        pytest.raises(Refused, match=rf"process {process.pid} on .* wait for it or cancel it"),
+        pytest.raises(Failed, match=rf"process {process.pid} on .* wait for it or cancel it"),
         lease.held(made, wait=0),
     ):
         pytest.fail("two make one record")
@@ -113,7 +113,7 @@ def test_a_full_disk_leaves_no_lease_and_says_what_to_do(made, monkeypatch, numb
         raise OSError(number, "it is full")
 
     monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(Refused, match="got it is full: make room"), lease.held(made):
+    with pytest.raises(Failed, match="got it is full: make room"), lease.held(made):
         pytest.fail("it would be lost at its end")
     assert list(made.parent.iterdir()) == []
 
@@ -121,14 +121,14 @@ def test_a_full_disk_leaves_no_lease_and_says_what_to_do(made, monkeypatch, numb
 def test_a_link_in_the_place_of_a_lease_is_not_followed(made):
     made.parent.mkdir()
     lease.running(made).symlink_to("nowhere")
-    with pytest.raises(Refused, match="expected a file that can be written"), lease.held(made):
+    with pytest.raises(Failed, match="expected a file that can be written"), lease.held(made):
         pytest.fail("nobody holds it")
     assert not (made.parent / "nowhere").exists()
 
 
 def test_a_file_in_the_place_of_the_folder_is_a_sentence(made):
     made.parent.write_text("not a folder")
-    with pytest.raises(Refused, match="expected a file that can be written"), lease.held(made):
+    with pytest.raises(Failed, match="expected a file that can be written"), lease.held(made):
         pytest.fail("nobody holds it")
 
 
@@ -140,7 +140,7 @@ def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_r
 
     made.parent.mkdir()
     monkeypatch.setattr(lease, "_acquire", refuse)
-    with pytest.raises(Refused, match="got Permission denied: make its folder"), lease.held(made):
+    with pytest.raises(Failed, match="got Permission denied: make its folder"), lease.held(made):
         pytest.fail("it would be lost at its end")
     made.write_bytes(b"a record")
     with lease.held(made):

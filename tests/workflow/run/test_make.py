@@ -24,8 +24,8 @@ from workflow.plan import expand
 from workflow.run import job as runner
 from workflow.run import make
 from workflow.run.boundary import BadAnswer
-from workflow.run.supervisor import Failed
-from workflow.run.target import Limits, Target
+from workflow.run.lease import Failed
+from workflow.run.target import Target
 from workflow.trace import by_digest, one_path, record
 
 SLOWED = """
@@ -142,12 +142,13 @@ def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease
 @pytest.mark.slow
 @pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 kernels")
 def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(
-    prepared, copy, monkeypatch
+    prepared, copy, tmp_path, monkeypatch
 ):
     """Gone on with, it would have a trace that neither of them gives."""
     monkeypatch.setenv(one_path.INSTEAD, "OPENBLAS_CORETYPE=Prescott")
-    assert run(copy, *LONG, "--seconds", "0").returncode == 0
-    assert record.read(copy / PLACE).header["status"] == "cutoff"
+    running = begun(copy, tmp_path)
+    running.kill()
+    running.wait()
     monkeypatch.delenv(one_path.INSTEAD)
     again = run(copy, *LONG)
     assert again.returncode == 0
@@ -210,9 +211,9 @@ def test_where_there_are_no_hard_links_a_record_is_copied(tmp_path, monkeypatch)
     monkeypatch.setattr(os, "link", refuse)
     place = tmp_path / "results" / "0.parquet"
     header = {"digest": "d", "seed": 0, "status": "complete"}
-    made = by_digest.write(place, tmp_path, header, {"evaluation": np.arange(3)})
+    by_digest.write(place, tmp_path, header, {"evaluation": np.arange(3)})
     kept = by_digest.place(tmp_path, header)
-    assert trace(place) == trace(kept) == made and not place.samefile(kept)
+    assert trace(place) == trace(kept) and not place.samefile(kept)
 
 
 def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
@@ -252,7 +253,7 @@ def test_an_error_that_nobody_expected_is_told_and_the_run_goes_on_where_it_was(
     monkeypatch.setattr(make, "_step", step)
     for _ in range(2):  # the second finds the checkpoint of the first
         with pytest.raises(Failed, match="dumbo/six-hump-camel/random-search seed 0: KeyError"):
-            supervised.make(supervised.run(sequential), limits=Limits(checkpoint_every=0))
+            supervised.make(replace(supervised.run(sequential), checkpoint_every=0))
     monkeypatch.setattr(make, "_step", real)
     supervised.make(supervised.run(sequential))
     assert [path.name for path in sequential.folder.iterdir()] == ["0.parquet"]
@@ -283,25 +284,6 @@ def test_an_optimizer_that_could_not_be_saved_is_refused_at_its_first_step(seque
     with pytest.raises(TypeError, match=r"expected an optimizer that can be pickled.*lambda"):
         make.make(supervised.run(sequential))
     assert len(steps) == 1 and not sequential.record(0).exists()
-
-
-def test_a_run_that_is_cut_is_a_prefix_and_goes_on_to_the_same_trace(sequential, monkeypatch):
-    """An optimizer may draw from its generator to recommend something where it was cut."""
-
-    def recommend(self):
-        self.rng.random(3)
-        return self.x[:1]
-
-    monkeypatch.setattr(RandomSearch, "recommend", recommend)
-    target = replace(supervised.run(sequential), stored=False)
-    whole = make.make(target)
-    query = record.read(target.path).columns["query"]
-    target.path.unlink()
-    assert make.make(target, Limits(seconds=0)).status == "cutoff"
-    cut = record.read(target.path).columns["query"]
-    np.testing.assert_array_equal(cut, query[: len(cut)])
-    assert 0 < len(cut) < len(query)
-    assert make.make(target).trace_sha256 == whole.trace_sha256
 
 
 def test_a_recommendation_that_is_no_query_makes_no_record(sequential, monkeypatch):

@@ -94,7 +94,7 @@ from workflow.run import supervisor
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
 os.register_at_fork(before=lambda: os.kill(os.getpid(), signal.SIGTERM))
 supervisor._compute = lambda *_: time.sleep(3600)
-supervisor._run(None, None, None, None)
+supervisor._run(None, None, None)
 """
 
 

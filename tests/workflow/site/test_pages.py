@@ -1,20 +1,20 @@
 """The site of a small report: what a page shows of verdicts and runs, and what it refuses."""
 
-import io
 import json
 import re
+import shutil
 import xml.etree.ElementTree as ElementTree
 from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
-from PIL import Image
 
 from tests.workflow.site import scripts
-from workflow.judge import outcomes, record_table, seed_table, settings
+from workflow.judge import outcomes, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.plan import reader
+from workflow.plan.costs import duration
 from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
 from workflow.site import build, claim_pages
@@ -22,101 +22,35 @@ from workflow.site.__main__ import main
 from workflow.site.folder import reports
 from workflow.trace.cells import PlanError
 
-
-def png(width: int, height: int) -> bytes:
-    """A white picture."""
-    file = io.BytesIO()
-    Image.new("RGB", (width, height), "white").save(file, "PNG")
-    return file.getvalue()
-
-
-PNG = png(900, 700)
+REAL = ROOT / "figures" / "reference" / "bkb"
+WRITTEN = json.loads((REAL / "verdicts.json").read_text(encoding="utf-8"))
 RERUN = "python -m workflow.run bkb abalone BKB 0-9 --scale paper"
-COMPARISON = {
-    "what": "A < B on p",
-    "kind": "difference",
-    "effect": -0.25,
-    "low": -0.5,
-    "high": None,
-    "holds": True,
-    "p": 0.01,
-    "p_flip": 0.03,
-    "n": 5,
-    "undecided": "",
-}
+COMPARISON = {"what": "A < B on p", "kind": "difference", "effect": -0.25, "low": -0.5}
+COMPARISON |= {"high": None, "holds": True, "p": 0.01, "p_flip": 0.03, "n": 5, "undecided": ""}
 
 
 def claim(name, verdict, **changes):
-    told = {
-        "id": name,
-        "where": "Fig. 1",
-        "says": f"{name} <says>",
-        "verdict": verdict,
-        "qualifiers": [],
-        "reasons": [],
-        "observed": verdict,
-        "comparisons": [COMPARISON],
-        "q": None,
-        "seeds": 5,
-        "data": "real",
-        "note": "",
-        "fixed": None,
-        "kind": "",
-        "ways": {"as printed": verdict},
-        "rerun": [RERUN],
-    }
-    return {**told, **changes}
+    told = {"id": name, "says": f"{name} <says>", "verdict": verdict, "observed": verdict}
+    told |= {"qualifiers": [], "comparisons": [COMPARISON], "fixed": None, "rerun": [RERUN]}
+    return {**WRITTEN["claims"][0], **told, **changes}
 
 
-RECORD = {
-    "problem": "abalone",
-    "curve": "BKB",
-    "names": "BKB",
-    "algorithm": "bkb.BKB",
-    "budget": 100,
-    "status": "complete",
-    "digest": "d1",
-    "cpu_seconds": 120.0,
-    "peak_mib": 300,
-    "data": "real",
-    "commit": "c0",
-    "machine": "M",
-    "libraries": "numpy 2",
-    "rerun": RERUN,
-}
-RECORDS = [
-    {**RECORD, "seed": 0, "trace_sha256": "t0", "code_path": "Haswell + AVX2"},
-    {**RECORD, "seed": 1, "trace_sha256": "t1", "code_path": "SkylakeX + AVX512"},
-]
-
-
-def write(folder, claims, appendix=(), others=(), mixed=()):
-    """A report; `others` are (claim, setting, outcome, same_runs)."""
-    folder.mkdir(parents=True, exist_ok=True)
-    verdicts = {
-        "paper": "bkb",
-        "scale": "paper",
-        "partial": True,
-        "mixed": list(mixed),
-        "claims": claims,
-        "appendix": list(appendix),
-        "published": {},
-        "readings": {setting: "it says <something>" for _, setting, *_ in others},
-        "errata": [],
-        "assumptions": [],
-    }
-    (folder / "verdicts.json").write_text(json.dumps(verdicts))
+def write(folder, claims, appendix=(), others=()):
+    """The committed report on BKB with other claims and two exhibits; `others` are (claim, setting,
+    outcome, same_runs).
+    """
+    folder.mkdir(parents=True)
+    for name in ("regret.png", "regret.json", "known-norm-end.md", "seeds.parquet", "runs.parquet"):
+        shutil.copy(REAL / name, folder)
+    said = {"claims": claims, "appendix": [*appendix], "published": {}, "partial": True}
+    said["readings"] = {setting: "it says <something>" for _, setting, *_ in others}
+    (folder / "verdicts.json").write_text(json.dumps({**WRITTEN, **said}))
     rows = [(one["id"], "as printed", one["verdict"], 0) for one in [*claims, *appendix]]
     table = pd.DataFrame(
         [*rows, *others], columns=["claim", "setting", "outcome", "same_runs"]
     ).assign(runs=1, control=False, reasons="", comparison="A < B on p")
     table = table.assign(observed=table["outcome"]).reindex(columns=settings.COLUMNS)
     table.to_parquet(folder / "verdicts.parquet")
-    pd.DataFrame(columns=seed_table.COLUMNS).to_parquet(folder / "seeds.parquet")
-    pd.DataFrame(RECORDS)[record_table.COLUMNS].to_parquet(folder / "runs.parquet")
-    (folder / "regret.png").write_bytes(PNG)
-    (folder / "regret.json").write_text('{"title": "t", "panels": []}')
-    (folder / "known-norm-end.md").write_text("# T\n\n| a |\n| --- |\n| 1 |\n")
     return folder.parent
 
 
@@ -172,7 +106,8 @@ def test_a_claim_begins_with_what_was_found(site):
     assert "Not decided: 2 seeds, 5 are needed." in undecided
     assert "The numbers alone would say" in undecided
     again = page(site, "bkb/claims/thm2-bound").partition('id="again"')[2]
-    assert RERUN in again and "our records took 4 min" in again
+    runs = pd.read_parquet(REAL / "runs.parquet").query("problem == 'abalone' and curve == 'BKB'")
+    assert RERUN in again and f"records took {duration(runs['cpu_seconds'].sum())} of CPU" in again
     assert "python -m workflow.report bkb verdicts --scale paper --partial" in again
 
 
@@ -199,18 +134,17 @@ def test_what_is_no_claim_of_the_paper_keeps_its_page(tmp_path):
 
 
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
-    found = scripts.read(site / "bkb" / "regret.js")
-    assert found == ("bkb/regret", {"title": "t", "panels": []})
+    whole = json.loads((REAL / "regret.json").read_text(encoding="utf-8"))
+    assert scripts.read(site / "bkb" / "regret.js") == ("bkb/regret", whole)
 
 
-def test_runs_are_counted(site, reference_site):
-    said = page(site, "runs/index").partition('<h3 id="bkb">')[2]
-    assert "2 records, 4 min of CPU time" in said
-    assert (site / "bkb/runs.parquet").exists()
+def test_runs_are_counted(reference_site):
     whole = page(reference_site, "runs/index")
     for name in ("bkb", "dumbo"):
-        table = pd.read_parquet(ROOT / "figures/reference" / name / "runs.parquet")
-        assert f'id="{name}"' in whole and f"<p>{len(table)} records" in whole
+        table = pd.read_parquet(reference_site / name / "runs.parquet")
+        took = duration(table["cpu_seconds"].sum())
+        said = f"<p>{len(table)} records, {took} of CPU time"
+        assert said in whole.partition(f'id="{name}"')[2]
 
 
 def test_every_method_of_a_paper_is_listed(reference_site):

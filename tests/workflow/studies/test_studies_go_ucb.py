@@ -11,6 +11,8 @@ from algorithms.api import Arms
 from algorithms.go_ucb import GOUCB, Network
 from problems import synthetic
 from problems.api import Problem
+from tests.algorithms.grouped import changed
+from tests.settings import NETWORK
 from workflow.studies import confidence_ball, growth_condition, parametric_regret
 
 SHAPE = {
@@ -25,15 +27,7 @@ SHAPE = {
 BOX = {"low": -5, "high": 5}
 METHOD = {
     "is": "go_ucb.GOUCB",
-    "space": "unbounded",
-    "hidden": 3,
-    "horizon": 9,
-    "norm": 1,
-    "units": "paper",
-    "method": "gradient",
-    "oracle": {"calls": "once", "rate": 1e-11, "steps": 5},
-    "ascent": {"start": "best-observed", "starts": 1, "rate": 1e-4, "steps": 5},
-    **BOX,
+    **changed(NETWORK, hidden=3, horizon=9, oracle_steps=5, ascent_steps=5),
 }
 
 
@@ -50,9 +44,8 @@ def test_the_loss_keeps_its_bounds_with_many_minima_and_is_convex_near_the_best_
     bends = np.diff(found["loss"], 2)
     lower = (found["loss"][1:-1] < found["loss"][:-2]) & (found["loss"][1:-1] < found["loss"][2:])
     assert lower.sum() > 10
-    assert (
-        bends[best - 10 : best + 9] >= 40 * 1e-6 * 0.99
-    ).all()  # second derivative at least mu there
+    # second derivative at least mu there
+    assert (bends[best - 10 : best + 9] >= 40 * 1e-6 * 0.99).all()
     assert (bends < 0).any()
 
 
@@ -107,11 +100,8 @@ def test_families_meet_the_assumptions_with_the_constants_that_they_state(name):
     for true in draw.random((20, f.size)):
         values = f(x, tiled(true))
         over_x, over_w = f.gradients(x, tiled(true))
-        assert_allclose(
-            over_x[:, 0],
-            (f(x + step, tiled(true)) - f(x - step, tiled(true))) / (2 * step),
-            atol=1e-8,
-        )
+        rise = f(x + step, tiled(true)) - f(x - step, tiled(true))
+        assert_allclose(over_x[:, 0], rise / (2 * step), atol=1e-8)
         for j, move in enumerate(step * np.eye(f.size)):
             change = f(x, tiled(true + move)) - f(x, tiled(true - move))
             assert_allclose(over_w[:, j], change / (2 * step), atol=1e-8)

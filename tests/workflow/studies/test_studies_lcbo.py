@@ -13,6 +13,7 @@ from algorithms.api import Arms, Box
 from problems import load
 from problems.api import Problem
 from tests.algorithms.grouped import changed
+from tests.settings import LCBO, LCBO_THEORY
 from tests.workflow.synthetic import Toy
 from workflow.judge import claims, outcomes
 from workflow.plan.expand import load as load_paper
@@ -21,22 +22,19 @@ from workflow.studies import best_known, error_functions, exact_oracle, noisy_sc
 from workflow.trace.seeds import rng
 
 THEORY = {"power_step": -0.5, "power_penalty": 0.25}
-SURROGATE = {"kernels": "fit", "noise": 0.01, "noise_units": "observed", "standard": "raw"}
-SURROGATE |= {"lengthscale": [3.0, 3.0, 1.0], "outputscale": [2.0, 1.0, 0.693]}
-FIT = {"every": 5, "learn": "iterations", "between_fits": "keep", "mean": "zero"}
-ACQUISITION = {"selection": "joint", "condition": "data", "measure": "posterior-trace"}
 METHOD = {
     "is": "lcbo.LCBO",
-    "surrogate": SURROGATE,
-    "fit": {**FIT, "scale": "logarithm", "steps": 1, "rate": 0.1},
-    "memory_per_dim": inf,
-    "repeated": "separate",
-    "batch": {"schedule": "theory", "repeats": 1, "exploration": 0, "exploration_per_dim": 1},
-    "acquisition": {**ACQUISITION, "temperature": 0.1, "delta": 1.0},
-    "climb": {"starts": 2, "steps": 20, "rate": 0.02},
-    "constraints": "equality",
-    "step": {"length": 1.0, "power": -0.5, "direction": "plain"},
-    "penalty": {"factor": 1.0, "power": 0.25},
+    **changed(
+        LCBO,
+        **{**LCBO_THEORY, "step_length": 1.0},
+        every=5,
+        fit_steps=1,
+        temperature=0.1,
+        delta=1.0,
+        climb_steps=20,
+        climb_rate=0.02,
+        constraints="equality",
+    ),
 }
 
 
@@ -262,39 +260,25 @@ def test_claims_about_the_rate_are_decided_beyond_the_threshold(tmp_path, monkey
     assert [verdict.verdict for verdict in verdicts] == expected
 
 
-def test_one_seed_outside_the_theorem_leaves_its_claims_undecided(tmp_path):
-    """A flat constraint has a K~ of some 70,000."""
-    flat = quadratic([0.3, 0.6], [0.1, 0.05], 0.0)
-    for verdict in judged(tmp_path, *STEEP[:4], flat):
-        assert verdict.verdict == outcomes.UNDECIDED
-        assert verdict.reasons[0].startswith("hypotheses not met: reach of oracle-25 is 0.0")
-        assert "K beyond K~" in verdict.reasons[0]
+FLAT = quadratic([0.3, 0.6], [0.1, 0.05], 0.0)  # a constraint with a K~ of some 70,000
 
 
-def test_too_short_a_run_beyond_the_threshold_decides_nothing(tmp_path):
-    """Twice C/sqrt(K) is kept by a mean that never falls, up to 4 K~."""
-    for verdict in judged(tmp_path, *STEEP, K=400):
-        assert verdict.verdict == outcomes.UNDECIDED
-        assert "reach of oracle-25 is 2.89177, 2.89177, has to be at least 4" in verdict.reasons[0]
-
-
-def test_steps_that_are_too_long_for_the_theorem_leave_its_claims_undecided(tmp_path, monkeypatch):
-    """With a tenth of L the penalty is not rho L-smooth, which the run shows."""
+@pytest.mark.parametrize(
+    ("problems", "changes", "why"),
+    [
+        ([*STEEP[:4], FLAT], {}, "K beyond K~"),  # one seed outside the theorem
+        # a mean that never falls keeps twice C/sqrt(K) up to 4 K~
+        (STEEP, {"K": 400}, "reach of oracle-25 is 2.89177, 2.89177, has to be at least 4"),
+        # with a tenth of L the penalty is not rho L-smooth, which the run shows
+        (STEEP, {"smoothness": "tenth"}, "curvature of oracle-25"),
+    ],
+    ids=["flat", "short", "long-steps"],
+)
+def test_claims_outside_the_theorem_are_not_decided(tmp_path, monkeypatch, problems, changes, why):
     monkeypatch.setitem(exact_oracle.SMOOTHNESS, "tenth", lambda instance, draw: 0.25)
-    for verdict in judged(tmp_path, *STEEP, smoothness="tenth"):
+    for verdict in judged(tmp_path, *problems, **changes):
         assert verdict.verdict == outcomes.UNDECIDED
-        assert any("curvature of oracle-25" in reason for reason in verdict.reasons)
-
-
-def test_the_paper_is_judged_on_seeds_that_chose_nothing():
-    """0 to 9 and those from 100 on were looked at when factor and K were chosen."""
-    paper = load_paper("lcbo", "paper")
-    for name in ("oracle-25", "oracle-100"):
-        study = paper.study(name)
-        assert study.seeds == tuple(range(10, 20))
-        assert study.parameters["power_step"] == -0.5  # eq. (17)
-        assert study.parameters["power_penalty"] == 0.25
-        assert study.parameters["constraints"] == "equality"
+        assert why in "; ".join(verdict.reasons)
 
 
 def test_a_step_costs_one_gradient():

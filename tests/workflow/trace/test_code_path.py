@@ -3,10 +3,9 @@
 import platform
 
 import pytest
-from threadpoolctl import threadpool_limits
 
 from tests.workflow.trace.processes import printed
-from workflow.trace import code_path, record
+from workflow.trace import code_path
 
 PRINT = "; ".join(
     ["import json", "from workflow.trace import code_path", "print(json.dumps(code_path.now()))"]
@@ -95,12 +94,3 @@ def test_what_decides_bits_is_named_by_who_chose_it():
     assert compatible["MKL_CBWR of PyTorch"] == "COMPATIBLE"
     assert code_path.words({"blas": [BLAS]}) == "Zen"
     assert code_path.words({}) == "unnamed code path"
-
-
-def test_threads_are_counted():
-    assert code_path.threads({"blas": [BLAS], "torch": TORCH}) == 3
-    assert code_path.threads({"blas": []}) is None
-    with threadpool_limits(1, user_api="blas"):
-        assert record.provenance()["threads"] == 1
-    with threadpool_limits(2, user_api="blas"):
-        assert code_path.threads(code_path.now()) == 2

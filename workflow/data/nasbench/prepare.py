@@ -8,7 +8,6 @@ implies: hash and parameters.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -55,24 +54,17 @@ SCHEMA = pa.schema(
 Array = NDArray[np.float64]
 
 
-@dataclass(eq=False)
 class Found:
     """What the records said so far about n cells: measurements (n, 3 repeats, 3), how many repeats
     (n,), codes (n,).
     """
 
-    cells: Cells
-    index: dict[int, int] = field(init=False)
-    measured: Array = field(init=False)
-    count: NDArray[np.int64] = field(init=False)
-    codes: Codes = field(init=False)
-
-    def __post_init__(self) -> None:
-        n = len(self.cells.hashes)
-        self.index = {code: i for i, code in enumerate(canonical()[self.cells.codes].tolist())}
+    def __init__(self, cells: Cells) -> None:
+        self.cells, n = cells, len(cells.hashes)
+        self.index = {code: i for i, code in enumerate(canonical()[cells.codes].tolist())}
         self.measured = np.full((n, REPEATS, 3), np.nan)
         self.count = np.zeros(n, dtype=np.int64)
-        self.codes = self.cells.codes.copy()
+        self.codes: Codes = cells.codes.copy()
 
     def add(self, row: rows.Row) -> None:
         """The next repeat of a cell. Raises ValueError: expected, got."""
@@ -110,12 +102,9 @@ class Found:
         The count may depend on the order of the vertices: three that feed the output have 43, 43
         and 42 of 128 channels.
         """
-        same = code == self.cells.codes[i]
-        return (
-            int(self.cells.parameters[i])
-            if same
-            else parameter_count(matrix(code), operations(code))
-        )
+        if code == self.cells.codes[i]:
+            return int(self.cells.parameters[i])
+        return parameter_count(matrix(code), operations(code))
 
 
 def read(path: Path, cells: Cells) -> pa.Table:
@@ -140,14 +129,9 @@ def read(path: Path, cells: Cells) -> pa.Table:
             path.stat().st_size,
             f"expected {REPEATS} repeats of {len(cells.hashes)} cells, got {got}",
         )
-    return assemble(as_written(cells, found.codes), *np.moveaxis(found.measured, 2, 0))
-
-
-def as_written(cells: Cells, codes: Codes) -> Cells:
-    """The same cells with other representatives (n,) of their classes, which may have other edits
-    and parameter counts.
-    """
-    return cells if np.array_equal(codes, cells.codes) else Cells.of(codes)
+    # other representatives of the same classes may have other edits and parameter counts
+    written = cells if np.array_equal(found.codes, cells.codes) else Cells.of(found.codes)
+    return assemble(written, *np.moveaxis(found.measured, 2, 0))
 
 
 def assemble(cells: Cells, validation: Array, test: Array, seconds: Array) -> pa.Table:
