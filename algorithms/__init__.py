@@ -37,7 +37,10 @@ def build(
 
 
 def grouped(function: Callable[..., Any], parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of a function, mappings made into the groups that it is annotated with."""
+    """Parameters of a function, mappings made into the groups that it is annotated with.
+
+    Raises TypeError where a field of a group is unknown or missing.
+    """
     hints = get_type_hints(function)
     return {name: _grouped(value, hints.get(name)) for name, value in parameters.items()}
 

@@ -88,7 +88,10 @@ class Partitions:
 
 @dataclass(frozen=True)
 class Fits:
-    """How models are fitted: first scales, Adam's steps, and where a new model starts."""
+    """How models are fitted: first scales, Adam's steps, and where a new model starts.
+
+    All methods whose models are additive processes fit by `Fits`.
+    """
 
     scales: Scales
     adam: Fit
@@ -162,7 +165,10 @@ def inherited(factors: Sequence[Factor], near: Model) -> Kernel:
 
 @dataclass(frozen=True)
 class Chain:
-    """Where the Metropolis chain stands, with its scales, and the rules by which it moves."""
+    """Where the Metropolis chain stands, with its scales, and the rules by which it moves.
+
+    A method uses a chain where the data have to tell which variables act together.
+    """
 
     decomposition: Decomposition
     kernel: Kernel

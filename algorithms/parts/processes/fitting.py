@@ -126,7 +126,10 @@ def fit(
     rng: np.random.Generator,
     target: type[Target] | None = None,
 ) -> Model:
-    """A copy of the model whose free parameters suit y (n,) at X (n, d), by this kind of target."""
+    """A copy of the model whose free parameters suit y (n,) at X (n, d), by this kind of target.
+
+    Raises ArithmeticError on what is not finite.
+    """
     return fit_in_place(copy.deepcopy(model), X, y, method, rng, target)
 
 

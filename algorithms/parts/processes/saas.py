@@ -118,7 +118,9 @@ log_gaussian.defvjp(_factored, _slopes)
 
 @dataclass(frozen=True, eq=False)
 class Draws:
-    """s processes: variance and noise (s,), inverse squared length-scales (s, d), mean."""
+    """Parameters of s Gaussian processes: variance and noise (s,), inverse squared length-scales
+    (s, d), variance of the mean.
+    """
 
     variance: Array
     weights: Array
