@@ -281,6 +281,17 @@ def test_claims_outside_the_theorem_are_not_decided(tmp_path, monkeypatch, probl
         assert why in "; ".join(verdict.reasons)
 
 
+def test_the_paper_is_judged_on_seeds_that_chose_nothing():
+    """0 to 9 and those from 100 on were looked at when factor and K were chosen."""
+    paper = load_paper("lcbo", "paper")
+    for name in ("oracle-25", "oracle-100"):
+        study = paper.study(name)
+        assert study.seeds == tuple(range(10, 20))
+        assert study.parameters["power_step"] == -0.5  # eq. (17)
+        assert study.parameters["power_penalty"] == 0.25
+        assert study.parameters["constraints"] == "equality"
+
+
 def test_a_step_costs_one_gradient():
     problem = quadratic([0.3, 0.6], [1.0, 1.0], -1.5)
     functions = problem.reveals["functions"]
