@@ -113,6 +113,14 @@ def make(folder, seconds):
     return copy
 
 
+@pytest.fixture
+def own_costs():
+    """Other tests of this process meet the costs of the project again."""
+    yield
+    costs.table.cache_clear()
+    costs.estimate.cache_clear()
+
+
 def planned(copy):
     """The plan by this process's code; from then on runs cost what the table of the copy says."""
     costs.table.cache_clear()
@@ -158,6 +166,7 @@ def finish(copy):
 
 
 @pytest.mark.slow
+@pytest.mark.usefixtures("own_costs")
 def test_ten_thousand_runs_are_as_many_jobs_or_few_and_keep_their_limits(tmp_path):
     (tmp_path / "apart").mkdir()
     one = planned(make(tmp_path / "apart", seconds=400.0))

@@ -153,11 +153,11 @@ class Store:
 
     def of_other_code(self, runs: Iterable[Run]) -> str:
         """How many records of which of these runs other code made, in words; "" where none."""
-        every = {run.name: self._of(run) for run in runs}
+        every = {run.name: run for run in runs}
         parts = [
-            f"{len(found.other)} of {len(found.headers)} records of {name.partition('/')[2]}"
-            for name, found in every.items()
-            if found.other
+            f"{len(other)} of {len(self.headers(run))} records of {name.partition('/')[2]}"
+            for name, run in every.items()
+            if (other := self.made_by_other_code(run))
         ]
         more = [f"and of {len(parts) - NAMED} more runs"] if len(parts) > NAMED else []
         return ", ".join([*parts[:NAMED], *more])
