@@ -115,7 +115,7 @@ def test_an_unknown_problem(name, said):
         noregret.problem(name)
 
 
-def test_published_records_are_those_of_the_shelf():
+def test_published_records_are_those_in_the_repository():
     table = noregret.load("bkb", "abalone", "uniform")
     assert table.equals(tidy.table("bkb", "abalone", "uniform")) and len(table)
     with pytest.raises(ValueError, match="expected published records"):

@@ -31,8 +31,8 @@ from workflow.measure.metrics import (
     metric,
     ratio_to,
 )
+from workflow.measure.published_records import PublishedRecords, bytes_of, digest_today
 from workflow.measure.recent import Recent
-from workflow.measure.shelf import Shelf, bytes_of, digest_today
 from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
@@ -91,8 +91,8 @@ class Store:
     ) -> None:
         self.paper, self.root, self.partial = paper, root, partial
         self.fresh, self.other_code = fresh, other_code
-        self._shelf = Shelf(root if published is None else published)
-        self._lent: set[tuple[str, int]] = set()  # seeds of runs that are read from the shelf
+        self._published = PublishedRecords(root if published is None else published)
+        self._read_published: set[tuple[str, int]] = set()  # seeds of runs
         self._checked: dict[str, _Checked] = {}
         self._hashes: dict[tuple[object, object], str] = {}
         self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
@@ -293,8 +293,8 @@ class Store:
 
     def _found(self, run: Run, seed: int) -> Record:
         """The record of a run that was checked, as it is."""
-        if (run.name, seed) in self._lent:
-            return self._shelf.record(run, seed)
+        if (run.name, seed) in self._read_published:
+            return self._published.record(run, seed)
         return self._read(self.root / run.record(seed))
 
     def _read(self, path: Path) -> Record:
@@ -347,7 +347,7 @@ class Store:
         Raises BadRecord, DataUnavailable.
         """
         path = self.root / run.record(seed)
-        header = {} if self.fresh else self._shelf.headers(run).get(seed, {})
+        header = {} if self.fresh else self._published.headers(run).get(seed, {})
         is_published = bool(header) and (self.other_code or self.is_current(run, header))
         if path.exists():
             found = self._read(path)
@@ -355,9 +355,9 @@ class Store:
                 admit(found, path, run, seed, self._expected(run), AGAIN)
                 return found
         if is_published:
-            found = self._shelf.record(run, seed)
-            admit(found, self._shelf.place(run), run, seed, str(header["digest"]), REPUBLISH)
-            self._lent.add((run.name, seed))
+            found = self._published.record(run, seed)
+            admit(found, self._published.place(run), run, seed, str(header["digest"]), REPUBLISH)
+            self._read_published.add((run.name, seed))
             return found
         if header:
             self._refuse(run, seed, header)
@@ -374,7 +374,7 @@ class Store:
         """Raise BadRecord: a published record is all there is of a seed, and of other code."""
         known = f" ({label['because']})" if (label := header.get(LABEL)) else ""
         raise record.BadRecord(
-            f"{self._shelf.place(run)}: expected seed {seed} with digest"
+            f"{self._published.place(run)}: expected seed {seed} with digest"
             f" {self._expected(run)[:12]} of the current code, parameters and data, found"
             f" {str(header.get('digest'))[:12]}: it was made by others{known}; {CARRY}"
         )
@@ -427,14 +427,14 @@ def without_published(paper: Paper, root: Path = Path()) -> Paper:
     """
     if not (root / PUBLISHED / paper.scale / paper.name).is_dir():
         return paper
-    store, shelf = Store(paper, root), Shelf(root)
-    lent = {
+    store, records = Store(paper, root), PublishedRecords(root)
+    current = {
         (run.name, seed)
         for run in paper.parts
-        for seed, header in shelf.headers(run).items()
+        for seed, header in records.headers(run).items()
         if store.is_current(run, header)
     }
-    return replace(paper, lent=frozenset(lent))
+    return replace(paper, not_made=frozenset(current))
 
 
 def study_table(

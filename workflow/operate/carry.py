@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workflow.measure.shelf import Shelf
+from workflow.measure.published_records import PublishedRecords
 from workflow.operate import verify
 from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
@@ -79,7 +79,7 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
 
     Raises PlanError for a mistake in a paper's YAML.
     """
-    found, shelf = Survey(), Shelf(root)
+    found, records = Survey(), PublishedRecords(root)
     for folder, runs in verify.published(root, scale, papers):
         planned = {run.published: run for run in runs}
         for file in sorted(folder.rglob("*.parquet")):
@@ -88,7 +88,7 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
                 found.wrong.append(f"{path}: expected a run of the plan, found none: remove it")
                 continue
             run = planned[path]
-            headers = shelf.headers(run)
+            headers = records.headers(run)
             if not headers:
                 found.wrong.append(
                     f"{path}: expected published records, found a file that cannot be read as such:"

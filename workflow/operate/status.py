@@ -51,7 +51,7 @@ def _state(store: Store, plan: Paper, part: Cell | Study, seed: int) -> tuple[st
     status = header.get("status", "complete")
     if header and status in record.FINAL and store.is_current(part, header):
         return "done" if status == "complete" else "timeout", float(header.get("cpu_seconds", 0.0))
-    if (part.name, seed) in plan.lent:
+    if (part.name, seed) in plan.not_made:
         return "published", 0.0
     return ("stale" if path.exists() else "missing"), 0.0
 

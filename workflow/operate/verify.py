@@ -35,7 +35,7 @@ from workflow.measure import condense
 from workflow.measure.condense import SPENT, condensed
 from workflow.measure.metrics import RECOMMENDATION
 from workflow.measure.mixture import COMPARED
-from workflow.measure.shelf import Shelf, digest_today
+from workflow.measure.published_records import PublishedRecords, digest_today
 from workflow.plan import costs, reader, resolve
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.reads import runs_of_claim, stated
@@ -136,10 +136,10 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
             found.left_out[OTHER_CODE] += header.get("status", "complete") == "complete"
         else:
             _sort(found, Candidate(run, int(path.stem), header))
-    there, shelf = set(paths), Shelf(root)
+    there, records = set(paths), PublishedRecords(root)
     for _, here in published(root, scale, papers):
         for run in here:
-            for seed, header in shelf.headers(run).items():
+            for seed, header in records.headers(run).items():
                 one = Candidate(run, seed, header, is_published=True)
                 if one.path not in there:
                     _sort(found, one)

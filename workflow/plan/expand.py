@@ -46,8 +46,8 @@ def lenders(papers: Iterable[str], root: Path = ROOT) -> list[str]:
     """The papers of which some papers and comparisons read runs, and which are not among them."""
     chosen = list(papers)
     borrowers = set(chosen) & set(resolve.comparisons(root))
-    lent = [name for one in borrowers for name in reader.read(one, root)["borrows"]]
-    return sorted(set(lent) - set(chosen))
+    named = [name for one in borrowers for name in reader.read(one, root)["borrows"]]
+    return sorted(set(named) - set(chosen))
 
 
 def priorities(papers: Iterable[Paper]) -> dict[str, int]:
@@ -317,8 +317,8 @@ class _Expansion:
             plan = load(lender, self.scale, root=self.root)
             for curve in line["curves"]:
                 places = [(problem, curve) for problem in line["problems"]]
-                lent = {place: plan.aliases[place] for place in places if place in plan.aliases}
-                if not lent and plan.is_whole:
+                runs = {place: plan.aliases[place] for place in places if place in plan.aliases}
+                if not runs and plan.is_whole:
                     known = sorted(
                         {one for where, one in plan.aliases if where in line["problems"]}
                     )
@@ -327,7 +327,7 @@ class _Expansion:
                         f" makes the curve {curve!r} on any of the problems at scale"
                         f" {self.scale}{or_nearest(curve, known)}"
                     )
-                for place, cell in lent.items():
+                for place, cell in runs.items():
                     found[place] = replace(cell, seeds=cell.seeds[: self.most])
         return found
 

@@ -165,15 +165,18 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
 
     borrows = entry.get("borrows")
     lines = borrows.values() if isinstance(borrows, Mapping) else ()
-    lent = [line for line in lines if isinstance(line, Mapping)]
+    listing = [line for line in lines if isinstance(line, Mapping)]
     curves = [
-        part for line in lent for curve in listed(line.get("curves")) for part in parts(str(curve))
+        part
+        for line in listing
+        for curve in listed(line.get("curves"))
+        for part in parts(str(curve))
     ]
 
     def borrowed(kind: str) -> list[str]:
         return list(dict.fromkeys(name for what, name in curves if what == kind))
 
-    problems = [name for line in lent for name in listed(line.get("problems"))]
+    problems = [name for line in listing for name in listed(line.get("problems"))]
     found = {
         "scale": keys("scales"),
         "problem": [*keys("problems"), *problems],

@@ -29,7 +29,7 @@ class Paper:
     aliases: Mapping[Place, Cell] = field(hash=False)
     studies: Mapping[str, Study] = field(hash=False)
     reached: frozenset[Reach] = frozenset()
-    lent: frozenset[Seed] = frozenset()  # published: no job makes them
+    not_made: frozenset[Seed] = frozenset()  # by any job, since they are published
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     borrowed: tuple[Cell, ...] = ()  # of other papers, whose plans make them: read here as well
 
@@ -71,7 +71,7 @@ class Paper:
     def to_make(self, part: Seeded) -> list[int]:
         """The seeds of a cell or a study that jobs make: those that are not published."""
         name = part.name
-        return [seed for seed in part.seeds if (name, seed) not in self.lent]
+        return [seed for seed in part.seeds if (name, seed) not in self.not_made]
 
     def records(self, parts: Iterable[Seeded]) -> list[str]:
         """The records of some cells and studies that jobs make: a report waits for them."""
@@ -85,8 +85,8 @@ class Paper:
     def published(self, parts: Iterable[Seeded]) -> list[str]:
         """The files of published records that a report on some cells and studies reads."""
         named = {part.name: part for part in parts}
-        lent = {name for name, _ in self.lent}
-        return [str(part.published) for name, part in named.items() if name in lent]
+        read = {name for name, _ in self.not_made}
+        return [str(part.published) for name, part in named.items() if name in read]
 
     def together(self) -> dict[tuple[int, ...], list[Seeded]]:
         """The cells and studies that one process makes with all their seeds, by these seeds.

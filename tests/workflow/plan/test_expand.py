@@ -454,12 +454,12 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
     whole = expand.load("lcbo", "paper")
     dear = max(whole.cells, key=lambda cell: costs.of(cell).seconds * (len(cell.seeds) > 4))
     gone, study = min(whole.cells, key=costs.seconds), whole.parts[-1]
-    lent = {(dear.name, dear.seeds[2]), (study.name, study.seeds[0])}
-    lent |= {(gone.name, seed) for seed in gone.seeds}
-    plan = replace(whole, lent=frozenset(lent))
+    published = {(dear.name, dear.seeds[2]), (study.name, study.seeds[0])}
+    published |= {(gone.name, seed) for seed in gone.seeds}
+    plan = replace(whole, not_made=frozenset(published))
     every = {(part.name, seed) for part in whole.parts for seed in part.seeds}
     made = [(part.name, seed) for part in plan.parts for seed in plan.to_make(part)]
-    assert sorted(made) == sorted(every - lent)
+    assert sorted(made) == sorted(every - published)
     together = [part for parts in plan.together().values() for part in parts]
     assert gone not in together and study not in together  # some of their seeds are published
     assert plan.published([gone]) == [str(gone.published)] and not plan.records([gone])

@@ -15,7 +15,7 @@ from workflow.trace.record import Record
 HEADER = 1 << 14  # bytes of a record beside its columns, about
 
 
-class Shelf:
+class PublishedRecords:
     """Published records below `root`: a file is read as a whole, and verified, for the first of
     its seeds.
     """
