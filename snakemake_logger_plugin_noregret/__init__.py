@@ -22,7 +22,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 
 STEP = 0.05  # share of the jobs between two plain lines of progress
 WIDTH = 110  # letters of a line on a terminal
-TARGETS = ("all", "readings", "report", "total")  # rules that make nothing, and the sum of counts
+TARGETS = ("all", "drawn", "report", "total")  # rules that make nothing, and the sum of counts
 
 
 def duration(seconds: float) -> str:

@@ -149,6 +149,13 @@ def options(path):
     return {key: value if isinstance(value, list) else [str(value)] for key, value in found.items()}
 
 
+def longest_run():
+    """The most evaluations of a run of a paper."""
+    papers = [yaml.safe_load(path.read_text()) for path in (ROOT / "papers").glob("*.yaml")]
+    problems = [problem for paper in papers for problem in paper.get("problems", {}).values()]
+    return max(problem.get("budget", 0) for problem in problems)
+
+
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
 def test_a_profile_consists_of_options_that_snakemake_knows(path, monkeypatch):
     parser = get_argument_parser()
@@ -172,6 +179,8 @@ def test_a_profile_consists_of_options_that_snakemake_knows(path, monkeypatch):
         ]
         chosen = parser.parse_args(words)
         assert chosen.scheduler == "greedy" and chosen.rerun_incomplete and chosen.keep_going
+        # a row has fewer than 40 numbers of eight bytes
+        assert chosen.max_checksum_file_size > longest_run() * 40 * 8
 
 
 def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypatch):
@@ -206,21 +215,18 @@ def test_slurm_is_asked_by_squeue_where_there_is_no_accounting(
     assert ("slurm-no-account" in found) == (command is not None)
 
 
-def rules():
-    """The text of every rule that starts a process, by its name."""
-    text = "".join(path.read_text() for path in sorted((ROOT / "workflow" / "rules").glob("*.smk")))
-    parts = re.split(r"^rule (\w+):$", text, flags=re.MULTILINE)[1:]
-    return {
-        name: body for name, body in zip(parts[::2], parts[1::2], strict=True) if "shell:" in body
-    }
-
-
-def test_a_rule_says_what_a_cluster_asks_for():
-    for name in rules():
-        body = rules()[name]
-        assert all(f"{resource}=" in body for resource in ("mem_mb", "runtime"))
-        environment = re.search(r'conda:\n +"(\S+)"', body)[1]
-        assert (ROOT / "workflow" / "rules" / environment).resolve() in CONDA
+def test_a_rule_says_what_it_does_and_what_a_cluster_asks_for():
+    folder = ROOT / "workflow" / "rules"
+    paths = [ROOT / "Snakefile", ROOT / "workflow" / "Snakefile", *sorted(folder.glob("*.smk"))]
+    text = "".join(path.read_text() for path in paths)
+    for body in re.split(r"^ *rule(?: \w+)?:$", text, flags=re.MULTILINE)[1:]:
+        assert re.match(r'\n +"""[A-Z].*\."""\n', body), body
+        shells = len(re.findall(r"^ +shell:", body, re.MULTILINE))
+        assert shells <= 1, body  # else a rule was overlooked
+        if shells:
+            assert all(f"{resource}=" in body for resource in ("mem_mb", "runtime"))
+            environment = re.search(r'conda:\n +"(\S+)"', body)[1]
+            assert (folder / environment).resolve() in CONDA
 
 
 def test_pods_have_the_image_that_rules_name_and_share_no_files(monkeypatch):

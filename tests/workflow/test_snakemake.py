@@ -16,6 +16,7 @@ from workflow.trace import record
 
 RESULTS = Path("results", "smoke", "mini", "abalone")
 DRAWN = Path("figures", "smoke", "mini")
+OWN = ("log", "iocache")  # what Snakemake itself writes into .snakemake whatever it is asked
 
 
 @pytest.fixture(scope="module")
@@ -94,17 +95,26 @@ def test_a_parameter_reruns_its_runs_alone_and_changed_back_costs_nothing(copy):
 
 
 @pytest.mark.slow
-def test_outputs_that_are_lost_are_handed_out_and_what_is_forced_is_computed_again(copy):
+def test_outputs_that_are_deleted_are_handed_out_and_what_is_forced_is_computed_again(copy):
     before, changed = traces(copy / RESULTS), written(copy)
-    shutil.rmtree(copy / RESULTS)
+    made(copy, "--delete-all-output")
+    folders = [copy / name for name in ("results/smoke", "figures/smoke", "data/prepared")]
+    assert [path for one in folders for path in one.rglob("*") if path.is_file()] == []
     made(copy)
     assert (traces(copy / RESULTS), written(copy)) == (before, changed)
     path = copy / RESULTS / "BKB" / "0.parquet"
-    content, logs = path.read_bytes(), copy / "logs" / "smoke" / "mini" / "abalone" / "BKB"
-    made(copy, "--force", str(path.relative_to(copy)))
-    assert path.read_bytes() == content
-    assert "evaluations, complete" in "".join(one.read_text() for one in logs.glob("*.log"))
+    content, log = (
+        path.read_bytes(),
+        copy / "logs" / "smoke" / "mini" / "abalone" / "BKB" / "0-1.log",
+    )
+    for asked in ("--force", "--forceall", "-R run_seeds_0_1"):
+        made(copy, str(path.relative_to(copy)), *asked.split())
+        assert path.read_bytes() == content
+        assert "evaluations, complete" in log.read_text(), asked
     assert planned(copy) is None  # an equal record redraws nothing
+    checkout.edit(copy / "papers" / "mini.yaml", "qbar: 2", "qbar: 3")
+    made(copy, "--touch")
+    assert traces(copy / RESULTS) == before and planned(copy) is None
 
 
 @pytest.mark.slow
@@ -115,6 +125,7 @@ def test_what_cannot_be_made_is_a_sentence_before_any_job(copy):
         ("figures/smoke/mini/regrett.png", "did you mean 'regret'"),
         ("figures/smoke/mino/regret.png", "did you mean 'mini'"),
         ("figures/paper/mini/regret.png", "--config scale=paper"),
+        ("regret", "ask for figures/smoke/mini/regret.png"),
     ]:
         found = checkout.snakemake(copy, "-n", target)
         said = found.stderr + found.stdout
@@ -134,12 +145,13 @@ def test_looking_changes_nothing_on_disk(copy):
         return {
             path: path.stat().st_mtime_ns
             for path in copy.rglob("*")
-            if path.is_file() and not {".snakemake", "__pycache__"}.intersection(path.parts)
+            if path.is_file() and not {*OWN, "__pycache__"}.intersection(path.parts)
         }
 
+    shutil.rmtree(copy / ".snakemake" / "given")
     before = seen()
-    for asked in ("--list", "--summary", "-n --forceall"):
-        checkout.snakemake(copy, *asked.split())
+    for asked in ("--lint", "--list", "--summary", "-n --forceall", "-n --delete-all-output"):
+        made(copy, *asked.split())
         assert seen() == before, asked
 
 
@@ -212,7 +224,7 @@ def test_nothing_inside_snakemake_is_set_and_little_is_read():
     code = re.sub(r"#.*|\"[^\"\n]*\"", "", "\n".join(path.read_text() for path in paths))
     imported = r"^ *(?:from|import) workflow[\w.]*"
     used = re.findall(r"\bworkflow\.(\w+)", re.sub(imported, "", code, flags=re.MULTILINE))
-    assert set(used) == {"cores", "dag_settings", "dryrun"}
+    assert set(used) == {"cores", "dag_settings", "dryrun", "executor_plugin"}
     assert not re.search(r"\bworkflow\.[\w.]+ *=[^=]", code)
 
 

@@ -47,11 +47,22 @@ def heed_force(asked: Any) -> None:
         os.environ["NOREGRET_AGAIN"] = "1"
 
 
-def refuse_target(
-    plans: Mapping[str, Paper], scale: str, folder: str, other: str, paper: str, rest: str
-) -> NoReturn:
-    """Say what is wrong with `folder/other/paper/rest`, which nobody makes. Raises PlanError."""
-    target = f"{folder}/{other}/{paper}/{rest}"
+def refuse_target(plans: Mapping[str, Paper], scale: str, target: str) -> NoReturn:
+    """Say what is wrong with `figures/SCALE/PAPER/...` or `results/...`, which nobody makes, or
+    with the bare name of an exhibit. Raises PlanError.
+    """
+    if not target.startswith(("figures/", "results/")):
+        name = target.rpartition("/")[2]
+        files = [
+            f"figures/{scale}/{plan.name}/{kind.files(line)[0]}"
+            for plan in plans.values()
+            for kind, line in lines_of(plan.entry)
+            if line["id"] == name
+        ]
+        raise PlanError(
+            f"{target}: expected a file, got the name of an exhibit: ask for {' or '.join(files)}"
+        )
+    _, other, paper, rest = target.split("/", 3)
     if other != scale:
         raise PlanError(
             f"{target}: expected a file of scale {scale}, got one of {other}: add"

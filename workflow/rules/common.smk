@@ -53,6 +53,10 @@ EXHIBITS = "|".join(
 )
 
 
+# The bare names of exhibits, as a pattern.
+IDS = any_of(line["id"] for plan in PLAN.values() for _, line in lines_of(plan.entry))
+
+
 def soon(wildcards):
     # The cheapest paper first, so that something is decided soon.
     return PRIORITIES[wildcards.paper]
@@ -95,11 +99,11 @@ def code_of_run(wildcards):
 
 
 def given_to_run(wildcards, output):
-    # A file, since Snakemake prints the whole command of a job that fails. It is written wherever the job runs. Since this
-    # names the output, Snakemake takes it for no cause to run again: the digest is that.
-    return cells.hand_over(
-        part_of(wildcards), Path(".snakemake", "given"), write=not workflow.dryrun
-    )
+    # A file, since Snakemake prints the whole command of a job that fails. It is written wherever the job runs, and by no
+    # command that only looks, such as --summary, which has no executor. Since this names the output, Snakemake takes it for
+    # no cause to run again: the digest is that.
+    runs = workflow.executor_plugin is not None and not workflow.dryrun
+    return cells.hand_over(part_of(wildcards), Path(".snakemake", "given"), write=runs)
 
 
 def memory(wildcards, attempt):

@@ -11,7 +11,10 @@ for kind, endings, names in kinds_of_exhibits(PLAN.values()):
         input:
             drawn_from(kind),
         output:
-            [f"figures/{{scale}}/{{paper}}/{{exhibit}}.{one}" for one in endings[1:]],
+            [
+                f"figures/{{scale}}/{{paper}}/{{exhibit}}.{one}"
+                for one in (*endings[1:], *["pdf"] * kind.has_print)
+            ],
             shown=report(
                 f"figures/{{scale}}/{{paper}}/{{exhibit}}.{endings[0]}",
                 caption=f"../captions/{'table' if kind.one == 'table' else 'figure'}.rst",
@@ -115,11 +118,14 @@ for plan in map(PLAN.get, dict.fromkeys(PAPERS)):
 rule no_such_target:
     """Say what is wrong with the name of a figure or a record that nothing makes."""
     input:
-        lambda wildcards: refuse_target(PLAN, SCALE, *wildcards),
+        lambda wildcards: refuse_target(PLAN, SCALE, wildcards.target),
     output:
-        "{folder}/{any_scale}/{any_paper}/{rest}",
+        "{target}",
     wildcard_constraints:
-        folder=f"figures(?!/(?:reference|drawn)/)(?!/{SCALE}/(?:{EXHIBITS})\\.)|results(?!/(?:store|{SCALE})/)",
-        any_scale=r"[^/]+",
-        any_paper=r"[^/]+",
-        rest=r".+",
+        target="|".join(
+            [
+                f"figures(?!/(?:reference|drawn)/)(?!/{SCALE}/(?:{EXHIBITS})\\.)/[^/]+/[^/]+/.+",
+                f"results(?!/(?:store|{SCALE})/)/[^/]+/[^/]+/.+",
+                f"(?:{any_of(PLAN)}/)?{IDS}",
+            ]
+        ),

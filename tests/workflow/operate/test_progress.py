@@ -34,7 +34,7 @@ def begun(number, rule, outputs, log=""):
 def test_jobs_are_counted_and_have_names_for_people(monkeypatch):
     one = handler(monkeypatch, Terminal())
     one.emit(event(message="Building DAG of jobs..."))  # which is for the log
-    stats = {"run": 2, "figure": 1, "verdicts": 1, "all": 1, "total": 5}
+    stats = {"run": 2, "figure": 1, "verdicts": 1, **dict.fromkeys(plugin.TARGETS, 1)}
     one.emit(event(event=LogEvent.RUN_INFO, stats=stats))
     several = [f"results/paper/bkb/abalone/BKB/{seed}.parquet" for seed in range(3)]
     one.emit(begun(1, "run_seeds_0_2", several))

@@ -177,12 +177,16 @@ def test_a_stale_record_is_kept_in_the_store_and_in_a_file_of_the_users_refused(
 
 def test_what_the_store_has_is_handed_out_unless_it_is_asked_for_again(copy, monkeypatch):
     place = copy / "results" / "smoke" / "mini" / "abalone" / "uniform" / "0.parquet"
+    other = copy / "results" / "short" / "mini" / "abalone" / "uniform" / "0.parquet"
     assert run(copy, "uniform", "0", "--scale", "smoke").returncode == 0
     before, content = place.stat().st_ino, place.read_bytes()
     place.unlink()
-    handed = run(copy, "uniform", "0", "--scale", "smoke")
-    assert handed.returncode == 0 and "30 evaluations" not in handed.stderr
-    assert place.stat().st_ino == before
+    # another scale with the same budget has the same digest
+    checkout.edit(copy / "papers" / "mini.yaml", "budget: 60", "budget: 30")
+    for path, scale in ((place, "smoke"), (other, "short")):
+        handed = run(copy, "uniform", "0", "--scale", scale)
+        assert handed.returncode == 0 and "30 evaluations" not in handed.stderr
+        assert path.stat().st_ino == before
     monkeypatch.setenv("NOREGRET_AGAIN", "1")
     again = run(copy, "uniform", "0", "--scale", "smoke")
     assert again.returncode == 0 and "30 evaluations, complete" in again.stderr
