@@ -49,3 +49,16 @@ def test_pages_are_written_in_short_pieces(kind):
         else:
             complaints += [(str(name), b) for b in blocks if len(b.split()) > PARAGRAPH]
     assert complaints == []
+
+
+def words(*pages):
+    return sum(len((ROOT / page).read_text(encoding="utf-8").split()) for page in pages)
+
+
+def test_what_is_read_stays_short():
+    """A README of a page, and docs of an evening."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
+    docs = sorted((ROOT / "docs").glob("*.md"))
+    assert len(docs) <= 14
+    assert words("README.md") <= 450 and words("ARCHITECTURE.md") <= 1_500
+    assert words(*docs, "ARCHITECTURE.md", "CHANGELOG.md") <= 18_000
