@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LONGEST, MEAN, PARAGRAPH = 25, 16, 80  # words
 PAGES = [
     *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *(ROOT / room / "README.md" for room in ("benchmarks", "config", "data", "profiles")),
+    ROOT / "SECURITY.md",
+    *(ROOT / room / "README.md" for room in ("benchmarks", "config", "data", "envs", "profiles")),
+    ROOT / "tests" / "faults" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 
