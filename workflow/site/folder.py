@@ -66,20 +66,18 @@ class Claim:
             return f"Not decided: {'; '.join(self.entry['reasons'])}."
         if not found:
             return "Nothing was compared."
-        many, sides = len(found), [one.decides for one in found]
-        if many == 1:
-            said = {FOR: "decides for", AGAINST: "decides against"}.get(sides[0])
-            return f"Its one comparison {said or 'decides neither for nor against'} the claim."
-        apart = sum(bool(one.apart) for one in found)
-        parts = [f"{sides.count(FOR)} of {many} comparisons decide for the claim"]
+        counted = [one for one in found if not one.apart]
+        if not counted:
+            return "All comparisons are counted apart."
+        sides = [one.decides for one in counted]
+        parts = [
+            f"On the claimed side in {sum(one.holds for one in counted)} of {len(counted)}"
+            f" comparison{'s' * (len(counted) > 1)}, significantly in {sides.count(FOR)}"
+        ]
         if against := sides.count(AGAINST):
-            parts.append(f"{against} against it")
-        if neither := many - sides.count(FOR) - against - apart:
-            parts.append(f"{neither} for neither side")
-        if apart:
-            parts.append(f"{apart} are counted apart")
-        if apart == many:
-            parts = [f"All {many} comparisons are counted apart"]
+            parts.append(f"significantly on the other side in {against}")
+        if apart := len(found) - len(counted):
+            parts.append(f"counted apart are {apart}")
         return f"{', '.join(parts)}; the weakest is {found[0].what}."
 
     @property
