@@ -15,8 +15,10 @@ from workflow.judge import outcomes, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.plan import reader
 from workflow.plan.costs import duration
+from workflow.plan.expand import load
 from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
+from workflow.plan.selection import figure_runs
 from workflow.site import build, claim_pages
 from workflow.site.__main__ import main
 from workflow.site.folder import reports
@@ -93,9 +95,15 @@ def test_a_paper_has_one_line_for_each_claim(site):
     first = dict(rows)["thm2-bound"]
     assert "thm2-bound &lt;says&gt;" in first and "guide/glossary.html#reproduced" in first
     assert "difference -0.25 [-0.5, -]" in first
-    shown = index.partition('id="known-norm-end"')[2].partition("</details>")[0]
-    assert 'href="claims/thm2-bound.html"' in shown
-    assert "make figure FIGURE=bkb/known-norm-end" in shown
+    plan = load("bkb", "paper")
+    table = pd.read_parquet(REAL / "runs.parquet").set_index(["problem", "curve"])["cpu_seconds"]
+    reads = {"known-norm-end": [plan.study("known-norm")], "regret": figure_runs(plan, "regret")}
+    for name, runs in reads.items():
+        shown = index.partition(f'id="{name}"')[2].partition("</details>")[0]
+        took = duration(table[table.index.isin({run.place for run in runs})].sum())
+        assert f"in seconds: <code>make figure FIGURE=bkb/{name}</code>" in shown
+        assert f"From nothing its runs take {took} of CPU time." in shown
+    assert 'href="claims/thm2-bound.html"' in index.partition('id="known-norm-end"')[2]
 
 
 def test_a_claim_begins_with_what_was_found(site):
