@@ -34,6 +34,7 @@ from tests.noregret.own import (
 RANDOM = ("random", "eps-greedy")  # to whom values say nothing, or little
 LEFT_OUT = {  # classes of algorithms/ that are no method here, and why
     "average_of_k.AverageOfK": "a control",
+    "best_observed.BestObserved": "a control",
     "regularized_evolution.RegularizedEvolution": "needs neighbours of every arm",
     "_template.MyMethod": "a template",
 }
