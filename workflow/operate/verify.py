@@ -1,4 +1,4 @@
-"""Make some records again and compare them: `python -m workflow.verify [--minutes 0.5] [--seed N]`,
+"""Make some records again and compare them: `python -m workflow.verify [--minutes 1] [--seed N]`,
 called by `make verify` and `make figures`.
 
 Reads all records of results/ in full, and of published ones what they say. Of each paper it draws
@@ -49,7 +49,7 @@ from workflow.trace.record import BadRecord, Columns, Record
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
 OUTCOME = ("status", "best", RECOMMENDATION)  # of a run, in the header of its record
 KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # in that of a published one
-MINUTES = 0.5  # CPU minutes of a paper's runs that are made again
+MINUTES = 1.0  # CPU minutes of a paper's runs that are made again
 START = 3.0  # CPU seconds that a process takes to start, about
 OTHER_CODE = "other code, parameters or data than today's made them"
 Header = Mapping[str, Any]
