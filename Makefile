@@ -108,7 +108,7 @@ status: env                    ## runs done, published, stale and missing, what 
 compare: env                   ## run a method of yours in a paper's figure, judge it against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)
 
-verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=0.5 of each paper SEED SCALE PAPERS CORES
+verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=1 of each paper SEED SCALE PAPERS CORES
 	$(BIN)/python -m workflow.verify $(CHOSEN) --cores $(CORES) $(if $(MINUTES),--minutes $(MINUTES)) \
 	  $(if $(SEED),--seed $(SEED))
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import ceil
 from statistics import median
 
-# A turn: called, it prepares what is not timed and returns what is.
-Turn = Callable[[], Callable[[], object]]
+# Called, it prepares what is not timed and returns what is.
+Setup = Callable[[], Callable[[], object]]
 Size = Mapping[str, int]  # n, d, A, u, t: what the work depends on, by its letter
 
 SHORT = 5e-3  # a turn lasts at least so many seconds, by repetition: clocks tick
@@ -28,10 +28,10 @@ class Work:
 
     name: str
     sizes: Sequence[Size]
-    ours: Callable[[Size], Turn]
+    ours: Callable[[Size], Setup]
     same: str
     peer: str
-    theirs: Callable[[Size], Turn]
+    theirs: Callable[[Size], Setup]
 
 
 def along(letter: str, values: Sequence[int], **others: int) -> list[Size]:
@@ -39,9 +39,9 @@ def along(letter: str, values: Sequence[int], **others: int) -> list[Size]:
     return [{letter: value, **others} for value in values]
 
 
-def once(side: Callable[[], object]) -> Turn:
-    """A turn that has nothing to prepare."""
-    return lambda: side
+def once(step: Callable[[], object]) -> Setup:
+    """A step that has nothing to prepare."""
+    return lambda: step
 
 
 @dataclass(frozen=True)
@@ -56,28 +56,28 @@ class Spread:
         return f"{self.median:.3g} ({self.low:.3g} to {self.high:.3g})"
 
 
-def race(turns: Sequence[Turn], *, seconds: float) -> list[Spread]:
+def race(sides: Sequence[Setup], *, seconds: float) -> list[Spread]:
     """CPU seconds of each side. The sides take turns until both have spent so many seconds, but at
     least FEWEST times and at most MOST.
 
     A first turn of each side is not counted: it loads what is loaded late, and says how often a
     short side is repeated within a turn.
     """
-    first = [_spent(turn, 1) for turn in turns]
+    first = [_spent(side, 1) for side in sides]
     repeats = [max(1, ceil(SHORT / max(spent, 1e-7))) for spent in first]
-    taken: list[list[float]] = [[] for _ in turns]
+    taken: list[list[float]] = [[] for _ in sides]
     began = time.process_time()
     while len(taken[0]) < FEWEST or (
         len(taken[0]) < MOST and time.process_time() - began < seconds
     ):
-        for turn, often, column in zip(turns, repeats, taken, strict=True):
-            column.append(_spent(turn, often))
+        for side, often, column in zip(sides, repeats, taken, strict=True):
+            column.append(_spent(side, often))
     return [Spread(median(column), min(column), max(column)) for column in taken]
 
 
-def _spent(turn: Turn, often: int) -> float:
+def _spent(side: Setup, often: int) -> float:
     """CPU seconds of one repetition."""
-    prepared = [turn() for _ in range(often)]
+    prepared = [side() for _ in range(often)]
     began = time.process_time()
     for run in prepared:
         run()

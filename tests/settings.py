@@ -370,6 +370,7 @@ CASES = [
         {"with": {}, "without": {"tournament": 8, "replacement": "without"}},
     ),
     Case("average_of_k.AverageOfK", "five", {"k": 5}, box=True),
+    Case("best_observed.BestObserved", "box", box=True),
     *several(
         "gp_ucb_box.GPUCBBox",
         BOUND,

@@ -14,7 +14,7 @@ from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import Model, gamma_priors
 from algorithms.parts.search.adam import AdamClimbSettings
 from algorithms.parts.search.maximise import ClimbSettings
-from benchmarks.race import Turn
+from benchmarks.race import Setup
 
 if TYPE_CHECKING:
     from botorch.models import SingleTaskGP
@@ -83,14 +83,14 @@ def botorch_prior(X: Tensor, y: Tensor) -> SingleTaskGP:
     )
 
 
-def seeded(step: Callable[[], object]) -> Turn:
+def seeded(step: Callable[[], object]) -> Setup:
     """A step of BoTorch's, whose draws are the same in each turn."""
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         torch.manual_seed(300)
         return step
 
-    return turn
+    return setup
 
 
 def climbed(acquisition: Any, d: int, climb: ClimbSettings | AdamClimbSettings) -> object:

@@ -10,7 +10,7 @@ import numpy as np
 
 from algorithms.api import Array, Indices
 from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior
-from benchmarks.race import Size, Turn, Work, along, once
+from benchmarks.race import Setup, Size, Work, along, once
 
 D, BANDWIDTH, LAMBDA = 8, 0.5, 0.1
 SHARE = 0.6  # of the pulled arms are in the dictionary: about what the papers' runs have
@@ -27,31 +27,31 @@ def pulled(size: Size) -> tuple[Indices, Array]:
     return arms, np.sin(5 * table(size["A"])[arms, 0]) + 0.1 * rng.standard_normal(size["u"])
 
 
-def from_nothing(size: Size) -> Turn:
+def from_nothing(size: Size) -> Setup:
     arms, y = pulled(size)
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         fresh = ExactPosterior(GaussianTable(table(size["A"]), BANDWIDTH), LAMBDA)
         return lambda: fresh.extend(arms, y)
 
-    return turn
+    return setup
 
 
-def one_more(size: Size) -> Turn:
+def one_more(size: Size) -> Setup:
     arms, y = pulled(size)
     before = ExactPosterior(GaussianTable(table(size["A"]), BANDWIDTH), LAMBDA)
     before.extend(arms, y)
     # each turn pulls another arm, whose column is not known yet
     fresh = iter(np.setdiff1d(np.arange(size["A"]), arms).tolist())
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         draft, arm = before.draft(), next(fresh)
         return lambda: draft.add(arm, 0.5)
 
-    return turn
+    return setup
 
 
-def refit(size: Size) -> Turn:
+def refit(size: Size) -> Setup:
     arms, y = pulled(size)
     pulls = Pulls()
     pulls.add(arms, y)
@@ -61,7 +61,7 @@ def refit(size: Size) -> Turn:
     return once(lambda: SketchedPosterior.fit(kernel, LAMBDA, pulls, included))
 
 
-def scikit_learn(size: Size) -> Turn:
+def scikit_learn(size: Size) -> Setup:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import RBF
 

@@ -12,7 +12,7 @@ import torch
 from algorithms.api import Box, Observation
 from algorithms.gp_acquisition import GPAcquisition
 from algorithms.parts.search.maximise import ClimbSettings
-from benchmarks.race import Size, Turn, Work, along
+from benchmarks.race import Setup, Size, Work, along
 from benchmarks.steps.given import botorch_prior, climbed, data, seeded
 
 BOTORCH = {
@@ -30,13 +30,13 @@ SCIKIT_OPTIMIZE = {
 OPTUNA = {**BOTORCH, "climb": ClimbSettings(raw=2048, starts=10, steps=200)}
 
 
-def ours(settings: dict[str, Any]) -> Callable[[Size], Turn]:
+def ours(settings: dict[str, Any]) -> Callable[[Size], Setup]:
     """A step of ours under these settings."""
 
-    def task(size: Size) -> Turn:
+    def task(size: Size) -> Setup:
         x, y = data(size["n"], size["d"])
 
-        def turn() -> Callable[[], object]:
+        def setup() -> Callable[[], object]:
             rng = np.random.default_rng(300)
             optimizer = GPAcquisition(Box(size["d"]), rng, acquisition="ei", **settings)
 
@@ -46,12 +46,12 @@ def ours(settings: dict[str, Any]) -> Callable[[Size], Turn]:
 
             return step
 
-        return turn
+        return setup
 
     return task
 
 
-def botorch(size: Size) -> Turn:
+def botorch(size: Size) -> Setup:
     from botorch.acquisition import LogExpectedImprovement
     from botorch.fit import fit_gpytorch_mll
     from gpytorch.mlls import ExactMarginalLogLikelihood
@@ -67,14 +67,14 @@ def botorch(size: Size) -> Turn:
     return seeded(step)
 
 
-def scikit_optimize(size: Size) -> Turn:
+def scikit_optimize(size: Size) -> Setup:
     from skopt import Optimizer
 
     x, y = data(size["n"], size["d"])
     climb = SCIKIT_OPTIMIZE["climb"]
     points, values = x.tolist(), (-y).tolist()
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         optimizer = Optimizer(
             [(0.0, 1.0)] * size["d"],
             "GP",
@@ -94,10 +94,10 @@ def scikit_optimize(size: Size) -> Turn:
 
         return step
 
-    return turn
+    return setup
 
 
-def optuna(size: Size) -> Turn:
+def optuna(size: Size) -> Setup:
     import optuna
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -110,14 +110,14 @@ def optuna(size: Size) -> Turn:
         for row, value in zip(x.tolist(), y.tolist(), strict=True)
     ]
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         study = optuna.create_study(
             sampler=optuna.samplers.GPSampler(seed=300), direction="maximize"
         )
         study.add_trials(trials)
         return lambda: study.ask(space)
 
-    return turn
+    return setup
 
 
 SIZES = [*along("n", (50, 100, 200, 400), d=10), *along("d", (5, 10, 20, 40), n=100)]

@@ -14,7 +14,7 @@ import algorithms
 from algorithms.api import Optimizer
 from algorithms.cei import CEI
 from algorithms.scbo import SCBO
-from benchmarks.race import Size, Turn, Work, along
+from benchmarks.race import Setup, Size, Work, along
 from benchmarks.steps.given import climbed, seeded
 from problems.api import Problem
 from problems.gp_samples import within_model
@@ -55,24 +55,24 @@ def told(problem: Problem, optimizer: Optimizer, n: int) -> Optimizer:
     return optimizer
 
 
-def asks(optimizer: Optimizer, room: int = 1) -> Turn:
+def asks(optimizer: Optimizer, room: int = 1) -> Setup:
     """The same ask again and again: it changes the generator alone, which is put back."""
     state = optimizer.rng.bit_generator.state
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         optimizer.rng.bit_generator.state = state
         return lambda: optimizer.ask(room, optimizer.x[:0])
 
-    return turn
+    return setup
 
 
-def ask_of_cei(size: Size) -> Turn:
+def ask_of_cei(size: Size) -> Setup:
     """An ask, given n data."""
     problem = functions(size["d"])
     return asks(told(problem, built(problem, "CEI"), size["n"]))
 
 
-def botorch_cei(size: Size) -> Turn:
+def botorch_cei(size: Size) -> Setup:
     from botorch.acquisition.analytic import LogConstrainedExpectedImprovement
 
     problem = functions(size["d"])
@@ -118,7 +118,7 @@ def botorch_models(ours: CEI | SCBO) -> Any:
     return ModelListGP(*models).eval()
 
 
-def batch_of_scbo(size: Size) -> Turn:
+def batch_of_scbo(size: Size) -> Setup:
     """A batch by exact joint draws; its candidates are scattered in the same turn."""
     n, d, k, q = (size[letter] for letter in ("n", "d", "k", "q"))
     problem = functions(d)
@@ -126,7 +126,7 @@ def batch_of_scbo(size: Size) -> Turn:
     return asks(optimizer, q)
 
 
-def botorch_scbo(size: Size) -> Turn:
+def botorch_scbo(size: Size) -> Setup:
     from botorch.generation.sampling import ConstrainedMaxPosteriorSampling
     from botorch.models import ModelListGP
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import torch
 
 from algorithms.parts.processes.gp import log_evidence
-from benchmarks.race import Size, Turn, Work, along, once
+from benchmarks.race import Setup, Size, Work, along, once
 from benchmarks.steps.given import botorch_model, data, known, lengthscales, tensors
 
 
-def ours(size: Size) -> Turn:
+def ours(size: Size) -> Setup:
     X, y = tensors(size["n"], size["d"])
     model = known(size["d"]).requires_grad_()
     parameters = list(model.parameters())
     return once(lambda: torch.autograd.grad(log_evidence(model, X, y), parameters))
 
 
-def gpytorch(size: Size) -> Turn:
+def gpytorch(size: Size) -> Setup:
     import gpytorch
 
     X, y = tensors(size["n"], size["d"])
@@ -32,7 +32,7 @@ def gpytorch(size: Size) -> Turn:
     return once(gradient)
 
 
-def scikit_learn(size: Size) -> Turn:
+def scikit_learn(size: Size) -> Setup:
     from sklearn.gaussian_process import GaussianProcessRegressor
     from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 

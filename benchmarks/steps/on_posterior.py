@@ -8,22 +8,22 @@ from collections.abc import Callable
 
 import torch
 
-from benchmarks.race import Size, Turn, Work, along, once
+from benchmarks.race import Setup, Size, Work, along, once
 from benchmarks.steps.given import botorch_model, points, posterior
 
 MANY, FEW = 512, 5
 
 
-def ours(q: int, *, sloped: bool) -> Callable[[Size], Turn]:
-    def turn(size: Size) -> Turn:
+def ours(q: int, *, sloped: bool) -> Callable[[Size], Setup]:
+    def setup(size: Size) -> Setup:
         known, X = posterior(size["n"], size["d"]), points(q, size["d"])
         return once(lambda: known.slopes(X) if sloped else known(X))
 
-    return turn
+    return setup
 
 
-def theirs(q: int, *, sloped: bool) -> Callable[[Size], Turn]:
-    def turn(size: Size) -> Turn:
+def theirs(q: int, *, sloped: bool) -> Callable[[Size], Setup]:
+    def setup(size: Size) -> Setup:
         model = botorch_model(size["n"], size["d"])
         # q batches of one point, as its acquisition functions have
         X = points(q, size["d"])[:, None].requires_grad_(sloped)
@@ -39,7 +39,7 @@ def theirs(q: int, *, sloped: bool) -> Callable[[Size], Turn]:
 
         return once(moments)
 
-    return turn
+    return setup
 
 
 SAME = (

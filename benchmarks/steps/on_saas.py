@@ -8,7 +8,7 @@ import torch
 
 from algorithms.parts.processes import saas
 from algorithms.parts.processes.nuts import NUTS
-from benchmarks.race import Size, Turn, Work, along
+from benchmarks.race import Setup, Size, Work, along
 from benchmarks.steps.given import data
 
 WARMUP, SAMPLES, DEPTH = 32, 16, 5
@@ -29,30 +29,30 @@ def sampler() -> saas.Sampler:
     return saas.Sampler("matern", "botorch", 0.1, 1e-4, True, SETTINGS)
 
 
-def ours(*, compiled: bool) -> Callable[[Size], Turn]:
+def ours(*, compiled: bool) -> Callable[[Size], Setup]:
     """A run of ours, whose program was compiled before or is compiled in the turn."""
 
-    def task(size: Size) -> Turn:
+    def task(size: Size) -> Setup:
         x, y = data(size["n"], size["d"])
         sampler().run(x, y, None, 300)
 
-        def turn() -> Callable[[], object]:
+        def setup() -> Callable[[], object]:
             if not compiled:
                 saas._run.clear_cache()
             return lambda: sampler().run(x, y, None, 300)
 
-        return turn
+        return setup
 
     return task
 
 
-def botorch(size: Size) -> Turn:
+def botorch(size: Size) -> Setup:
     from botorch.fit import fit_fully_bayesian_model_nuts
     from botorch.models.fully_bayesian import SaasFullyBayesianSingleTaskGP
 
     X, y = (torch.from_numpy(each) for each in data(size["n"], size["d"]))
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         model = SaasFullyBayesianSingleTaskGP(X, y[:, None])
         return lambda: fit_fully_bayesian_model_nuts(
             model,
@@ -64,7 +64,7 @@ def botorch(size: Size) -> Turn:
             seed=300,
         )
 
-    return turn
+    return setup
 
 
 SAME = (

@@ -9,25 +9,25 @@ import torch
 
 from algorithms.parts.numerics.feasibility import distinct_best
 from algorithms.parts.processes.pathwise import by_paths
-from benchmarks.race import Size, Turn, Work, along
+from benchmarks.race import Setup, Size, Work, along
 from benchmarks.steps.given import botorch_model, points, posterior, seeded
 
 FEATURES = 2000
 
 
-def exact(size: Size) -> Turn:
+def exact(size: Size) -> Setup:
     """TuRBO's: by the joint covariance of all candidates."""
     n, d, k, q = (size[letter] for letter in ("n", "d", "k", "q"))
     known, X = posterior(n, d), points(k, d)
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         rng = np.random.default_rng(300)
         return lambda: distinct_best(known.sample(X, rng, count=q))
 
-    return turn
+    return setup
 
 
-def botorch_exact(size: Size) -> Turn:
+def botorch_exact(size: Size) -> Setup:
     from botorch.generation import MaxPosteriorSampling
 
     X = points(size["k"], size["d"])
@@ -40,19 +40,19 @@ def botorch_exact(size: Size) -> Turn:
     return seeded(step)
 
 
-def paths(size: Size) -> Turn:
+def paths(size: Size) -> Setup:
     """SCBO's default here: along paths."""
     n, d, k, q = (size[letter] for letter in ("n", "d", "k", "q"))
     known, X = posterior(n, d), points(k, d)
 
-    def turn() -> Callable[[], object]:
+    def setup() -> Callable[[], object]:
         rng = np.random.default_rng(300)
         return lambda: distinct_best(by_paths(known, X, rng, count=q, features=FEATURES))
 
-    return turn
+    return setup
 
 
-def botorch_paths(size: Size) -> Turn:
+def botorch_paths(size: Size) -> Setup:
     from functools import partial
 
     from botorch.sampling.pathwise import draw_kernel_feature_paths, draw_matheron_paths

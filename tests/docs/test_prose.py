@@ -9,7 +9,9 @@ ROOT = Path(__file__).resolve().parents[2]
 LONGEST, MEAN, PARAGRAPH = 25, 16, 80  # words
 PAGES = [
     *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),
-    *(ROOT / room / "README.md" for room in ("benchmarks", "config", "data", "profiles")),
+    ROOT / "SECURITY.md",
+    *(ROOT / room / "README.md" for room in ("benchmarks", "config", "data", "envs", "profiles")),
+    ROOT / "tests" / "faults" / "README.md",
     *sorted((ROOT / "docs").glob("*.md")),
 ]
 
@@ -49,3 +51,16 @@ def test_pages_are_written_in_short_pieces(kind):
         else:
             complaints += [(str(name), b) for b in blocks if len(b.split()) > PARAGRAPH]
     assert complaints == []
+
+
+def words(*pages):
+    return sum(len((ROOT / page).read_text(encoding="utf-8").split()) for page in pages)
+
+
+def test_what_is_read_stays_short():
+    """A README of a page, and docs of an evening."""
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 60
+    docs = sorted((ROOT / "docs").glob("*.md"))
+    assert len(docs) <= 14
+    assert words("README.md") <= 450 and words("ARCHITECTURE.md") <= 1_500
+    assert words(*docs, "ARCHITECTURE.md", "CHANGELOG.md") <= 18_000

@@ -11,6 +11,7 @@ import pytest
 from tests.docs import tutorial
 from workflow.plan import reader
 from workflow.plan.expand import load
+from workflow.site.markdown import slug
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -122,8 +123,20 @@ def test_the_table_of_parameters_to_copy_names_entries_that_are_there():
 
 
 def test_links_of_a_page_lead_somewhere():
+    lost = []
     for page in [*PAGES, README]:
-        text = page.read_text(encoding="utf-8")
-        targets = re.findall(r"\]\(([^)#\s]+)(?:#[\w-]*)?\)", text)
-        local = [target for target in targets if "://" not in target]
-        assert [target for target in local if not (page.parent / target).exists()] == []
+        for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            place, _, anchor = link.partition("#")
+            target = page.parent / place if place else page
+            if "://" not in link and not (target.exists() and is_there(anchor, target)):
+                lost.append((page.name, link))
+    assert lost == []
+
+
+def is_there(anchor, target):
+    """Whether a page has a heading of this anchor, or a mark."""
+    if not anchor or target.suffix != ".md":
+        return not anchor
+    text = target.read_text(encoding="utf-8")
+    headings = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
+    return anchor in map(slug, headings) or f'id="{anchor}"' in text

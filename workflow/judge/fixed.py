@@ -69,7 +69,7 @@ class Fixed:
 
     def __str__(self) -> str:
         if self.check == UNENTERED:
-            return "When the check was fixed is not yet entered: run make history."
+            return "Nobody entered when the check was fixed."
         sides = (
             ("check", self.check, self.check_since),
             ("default settings of its runs", self.defaults, self.defaults_since),
@@ -81,7 +81,7 @@ class Fixed:
 
 def _told(what: str, came: str, since: str, first: str) -> str:
     if came == ALTERED:
-        return f"{what} changed since {day(since)}, not yet entered: run make history"
+        return f"{what} changed since {day(since)}, which nobody entered"
     return f"{what} {day(since)}" + (f", {HOW[came]} the first records" if first else "")
 
 

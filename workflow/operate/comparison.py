@@ -45,9 +45,9 @@ def table(report: Path) -> list[str]:
     return lines
 
 
-def judged_again(report: Path, up: str = "") -> list[str]:
+def judged_again(report: Path) -> list[str]:
     """Claims of papers beside the same with today's optimizers among the others, and a sentence
-    that counts them; `up` leads from the page to the root. None without a report.
+    that counts them, for a page of docs/. None without a report.
     """
     if not (again := _verdicts(report)):
         return []
@@ -64,7 +64,7 @@ def judged_again(report: Path, up: str = "") -> list[str]:
         before = _verdicts(report.parent / paper)[first]["verdict"]
         pairs.append((before in HOLDS, claim["verdict"] in HOLDS))
         cells = [
-            f"[{verdict}]({up}{folder / 'verdicts.md'}#{anchor})"
+            f"[{verdict}](../{folder / 'verdicts.md'}#{anchor})"
             for verdict, folder, anchor in (
                 (before, report.parent / paper, first),
                 (claim["verdict"], report, name),
@@ -80,7 +80,7 @@ def judged_again(report: Path, up: str = "") -> list[str]:
         *lines,
         "",
         f"Of {len(pairs)} claims {alone} hold, at least in direction, among the methods of their"
-        f" paper. With today's optimizers among the others {beside} of them; in both cases {both}.",
+        f" paper. With today's optimizers among the others: {beside}. In both cases: {both}.",
     ]
 
 

@@ -3,9 +3,9 @@
 
 For each paper the largest scale that has records is drawn from whatever seeds are there, and
 figures/reference/<paper>/ is replaced by its pictures, tables, verdicts and compact records; then
-the generated parts of README.md and docs/results.md are written anew. `--check` draws nothing: it
-fails where these do not say what figures/reference holds, and where the report of a paper lacks
-what others have.
+the generated parts of two pages of docs/ are written anew. `--check` draws nothing: it fails where
+these do not say what figures/reference holds, and where the report of a paper lacks what others
+have.
 """
 
 from __future__ import annotations
@@ -33,8 +33,7 @@ from workflow.plan.resolve import papers
 from workflow.trace.cells import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")
-# with generated parts, and the way to the root
-PAGES = {"README.md": "", "docs/results.md": "../", "docs/which-method.md": "../"}
+PAGES = ("docs/results.md", "docs/which-method.md")  # with generated parts
 COMPARISON = "today"  # of the papers' methods with other libraries'
 PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
 
@@ -121,12 +120,12 @@ def replace(name: str, drawn: Path) -> Path:
     return kept
 
 
-def sections(up: str = "") -> dict[str, list[str]]:
-    """The generated parts of a page by their names; `up` leads from it to the root."""
+def sections() -> dict[str, list[str]]:
+    """The generated parts of pages by their names."""
     return {
-        "verdicts": counts(up),
+        "verdicts": counts(),
         "methods": comparison.table(REFERENCE / COMPARISON),
-        "judged-again": comparison.judged_again(REFERENCE / COMPARISON, up),
+        "judged-again": comparison.judged_again(REFERENCE / COMPARISON),
     }
 
 
@@ -136,7 +135,7 @@ def reports() -> list[Path]:
     return [path for path in sorted(REFERENCE.glob("*/verdicts.json")) if path.parent.name in known]
 
 
-def counts(up: str = "") -> list[str]:
+def counts() -> list[str]:
     """The verdicts of every committed report, counted; claims with a qualifier apart."""
     found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in reports()]
     tallies = [
@@ -151,7 +150,7 @@ def counts(up: str = "") -> list[str]:
         f"| --- | --- |{' ---: |' * len(shown)} --- |",
     ]
     for path, said, way, tally in tallies:
-        name = f"[{said['paper']}]({up}{path.with_suffix('.md')})"
+        name = f"[{said['paper']}](../{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
         apart = {group: outcomes.listed(tally[group]) for group in outcomes.GROUPS}
         cells.append("; ".join(f"{group}: {count}" for group, count in apart.items() if count))
@@ -215,10 +214,10 @@ def main(arguments: list[str] | None = None) -> int:
         print(sentence, file=sys.stderr)
         status |= not is_drawn
     errors = lacking() if options.check else []
-    for name, up in PAGES.items():
+    for name in PAGES:
         page = Path(name)
         before = after = page.read_text(encoding="utf-8")
-        for part, lines in sections(up).items():
+        for part, lines in sections().items():
             after = put(after, part, lines)
         if before != after and options.check:
             errors.append(

@@ -1,4 +1,4 @@
-"""Make some records again and compare them: `python -m workflow.verify [--minutes 0.5] [--seed N]`,
+"""Make some records again and compare them: `python -m workflow.verify [--minutes 1] [--seed N]`,
 called by `make verify` and `make figures`.
 
 Reads all records of results/ in full, and of published ones what they say. Of each paper it draws
@@ -20,7 +20,6 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -31,13 +30,16 @@ import numpy as np
 from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
+from workflow.judge.claims import by_default
 from workflow.measure import condense
-from workflow.measure.condense import SPENT, condensed
+from workflow.measure.condense import SPENT, condensed, restored
 from workflow.measure.metrics import RECOMMENDATION
 from workflow.measure.mixture import COMPARED
 from workflow.measure.published_records import PublishedRecords, digest_today
+from workflow.measure.store import Store
 from workflow.plan import costs, reader, resolve
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.paper import Paper
 from workflow.plan.reads import runs_of_claim, stated
 from workflow.trace import curve_file, one_path, record, seeds
 from workflow.trace.cells import MISSING, PUBLISHED, Cell, PlanError, Study, installed
@@ -47,7 +49,7 @@ from workflow.trace.record import BadRecord, Columns, Record
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
 OUTCOME = ("status", "best", RECOMMENDATION)  # of a run, in the header of its record
 KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # in that of a published one
-MINUTES = 0.5  # CPU minutes of a paper's runs that are made again
+MINUTES = 1.0  # CPU minutes of a paper's runs that are made again
 START = 3.0  # CPU seconds that a process takes to start, about
 OTHER_CODE = "other code, parameters or data than today's made them"
 Header = Mapping[str, Any]
@@ -105,12 +107,14 @@ class Survey:
 
 class Judged(NamedTuple):
     """What became of a record that was made again, a sentence that says why, and whether a
-    difference may be this machine's: it has other kernels or versions of libraries.
+    difference may be this machine's: it has other kernels or versions of libraries. Of one that
+    differs, what it became.
     """
 
     outcome: str
     why: str = ""
     is_elsewhere: bool = False
+    again: Record | None = None
 
 
 def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey:
@@ -274,9 +278,8 @@ def judge(candidate: Candidate, root: Path) -> Judged:
     is_elsewhere = made.get("kernels") != here.get("kernels") or bool(
         _other_versions(made, here.get("libraries", {}))
     )
-    return Judged(
-        DIFFERS, f"{why}; made by {made.get('machine', 'an unnamed machine')}", is_elsewhere
-    )
+    why += f"; made by {made.get('machine', 'an unnamed machine')}"
+    return Judged(DIFFERS, why, is_elsewhere, again)
 
 
 def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
@@ -434,23 +437,48 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
         for one, judged in zip(drawn, pool.map(lambda each: judge(each, root), drawn), strict=True):
             outcomes[judged.outcome] += 1
             if judged.why:
-                read = _verdicts_of(one) if judged.outcome == DIFFERS else ""
-                print(f"{judged.outcome}: {one.name}: {judged.why}{read}", flush=True)
+                became = f"; {verdicts(one, judged.again, root)}" if judged.again else ""
+                print(f"{judged.outcome}: {one.name}: {judged.why}{became}", flush=True)
     finally:
         pool.shutdown(cancel_futures=True)
     print(summary(outcomes))
     return status(outcomes)
 
 
-def _verdicts_of(candidate: Candidate) -> str:
-    """Whose verdicts a record that differs decides, in words."""
-    run, claims = candidate.run, []
+class _Anew(Store):
+    """The records that are there, with one that was made again in the place of its own."""
+
+    def __init__(self, paper: Paper, root: Path, candidate: Candidate, again: Record) -> None:
+        super().__init__(paper, root, partial=True, other_code=True)
+        self._one = candidate.run.name, candidate.seed
+        # as the other seeds are read, so that what is not published makes no difference
+        self._again = restored(condensed(again)) if candidate.is_published else again
+
+    def _admitted(self, run: Cell | Study, seed: int) -> Record | None:
+        return self._again if (run.name, seed) == self._one else super()._admitted(run, seed)
+
+    def _found(self, run: Cell | Study, seed: int) -> Record:
+        return self._again if (run.name, seed) == self._one else super()._found(run, seed)
+
+
+def verdicts(candidate: Candidate, again: Record, root: Path) -> str:
+    """What becomes of the verdicts that read a record with the one made again in its place."""
+    run, said = candidate.run, list[str]()
     plan = load(run.paper, run.scale)
+    before = Store(plan, root, partial=True, other_code=True)
+    after = _Anew(plan, root, candidate, again)
     for claim in stated(plan.entry):
-        with suppress(PlanError):  # what it reads is not planned at this scale
-            if run.name in {one.name for one in runs_of_claim(plan, claim)}:
-                claims.append(claim["id"])
-    return f"; verdicts on {', '.join(claims)} read it" if claims else "; no verdict reads it"
+        try:
+            if run.name not in {one.name for one in runs_of_claim(plan, claim)}:
+                continue
+            was, now = (by_default(plan, store, claim).verdict for store in (before, after))
+            became = f"stays {now}" if now == was else f"becomes {now}, was {was}"
+        except PlanError:  # what it reads is not planned at this scale
+            continue
+        except BadRecord as error:
+            became = f"cannot be judged: {' '.join(str(error).split())}"
+        said.append(f"{claim['id']} {became}")
+    return "; ".join(said) or "no verdict reads it"
 
 
 def summary(outcomes: Mapping[str, int]) -> str:

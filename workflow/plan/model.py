@@ -65,7 +65,7 @@ class _Paper(Section):
     readings: dict[Name, ReadingEntry] = said(
         "name: one answer to what the paper leaves open", default="nothing is read differently"
     )
-    runs: Annotated[list[RunLine], MinLen(1)] = said("the cells that are run")
+    runs: Annotated[list[RunLine], MinLen(1)] = said("the curves that are run")
     studies: list[StudyEntry] = said("computations that are no runs", default="none")
     published: Annotated[dict[Name, ExperimentEntry], MinLen(1)] = said(
         "name: an experiment whose numbers the paper, its public code or a poster prints",

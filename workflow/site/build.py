@@ -121,7 +121,7 @@ def _paper(site: Site, report: Report) -> None:
     """The page of a paper, those of its claims, and their pictures; curves become scripts, which a
     page read from a file may load.
     """
-    folder = site.root / report.name
+    folder, findings = site.root / report.name, report.entry.get("findings", [])
     folder.mkdir()
     for name in ("seeds.parquet", "runs.parquet"):
         shutil.copyfile(report.folder / name, folder / name)
@@ -141,7 +141,7 @@ def _paper(site: Site, report: Report) -> None:
         report=report,
         matrix=settings.matrix(report.comparisons),
         box=site.told[report.name],
-        findings=report.findings,
+        findings=findings,
     )
     for claim in report.judged:
         site.page(
@@ -155,8 +155,8 @@ def _paper(site: Site, report: Report) -> None:
             sample=claim_pages.sample(report, claim),
             settings=report.by_setting[claim.id],
             beside=[one for one in report.shown if claim in one.claims],
-            seconds=claim_pages.seconds(report, claim),
-            findings=[one for one in report.findings if claim.id in one["claims"]],
+            seconds=report.seconds(claim.entry["rerun"]),
+            findings=[one for one in findings if claim.id in one["claims"]],
         )
     for former in report.entry.get("withdrawn", []):
         address = f"{report.name}/{CLAIMS}/{former['id']}.html"
@@ -199,7 +199,7 @@ def _index(site: Site, methods: Sequence[Method]) -> list[list[str]]:
     terms = site.guide[GLOSSARY].headings if GLOSSARY in site.guide else ()
     lines = [["term", one.words, f"{GLOSSARY}#{one.id}", one.text] for one in terms]
     for report in site.reports:
-        title = str(report.head.get("title", report.label))
+        title = str(report.entry["paper"].get("title", report.label))
         lines.append(["paper", title, f"{report.name}/index.html", report.label])
     for one in methods:
         lines.append(["method", one.file, METHODS, f"{', '.join(one.names)}: {one.about}"])

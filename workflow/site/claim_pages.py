@@ -1,11 +1,10 @@
-"""What the page of a claim shows beside its verdict: its check, what its runs cost, the numbers of
-its seeds, small pictures of its comparisons, and the numbers that the paper prints for its runs.
+"""What the page of a claim shows beside its verdict: its check, the numbers of its seeds, small
+pictures of its comparisons, and the numbers that the paper prints for its runs.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,9 +16,8 @@ from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
 from workflow.judge.claims import AS_PRINTED
 from workflow.judge.seed_table import SAMPLES
 from workflow.plan.reads import stated
-from workflow.site.folder import Claim, Report
+from workflow.site.folder import Claim, Entry, Report
 
-Entry = Mapping[str, Any]
 SIZE, HALF, EDGE = 240, 11, 8  # of a small picture: width, half its height, margin; in pixels
 BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#767f89"
 INKS = {FOR: BLUE, AGAINST: VERMILLION}
@@ -45,17 +43,6 @@ def check_of(claim: Claim, entry: Entry) -> str:
     line = line_of(claim, entry)
     kept = {key: line[key] for key in ("check", "settings") if key in line}
     return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True) if kept else ""
-
-
-def seconds(report: Report, claim: Claim) -> float:
-    """CPU seconds of all records that the report has of a claim's runs, whatever their seeds."""
-    runs = {_run(line) for line in claim.entry["rerun"]}
-    return float(report.records[report.records["rerun"].map(_run).isin(runs)]["cpu_seconds"].sum())
-
-
-def _run(line: str) -> str:
-    """The paper, problem and curve of a command."""
-    return " ".join(line.partition("workflow.run ")[2].split()[:3])
 
 
 def printed(report: Report, claim: Claim) -> list[Printed]:

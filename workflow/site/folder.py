@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,9 +17,12 @@ from PIL import Image
 from workflow.draw import shrink
 from workflow.judge import ledger, outcomes, render, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
+from workflow.judge.claims import command
 from workflow.judge.fixed import UNENTERED, Fixed
 from workflow.plan import reader
 from workflow.plan.exhibits import Exhibit, lines_of
+from workflow.plan.expand import load
+from workflow.plan.paper import Paper
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
 from workflow.trace.cells import PlanError
@@ -49,11 +52,6 @@ class Claim:
         return sorted(found, key=lambda one: one.weakness)
 
     @property
-    def effect(self) -> str:
-        """The effect of the weakest comparison; "" where nothing was compared."""
-        return effect(self.comparisons[0]) if self.comparisons else ""
-
-    @property
     def group(self) -> str:
         """The group that it is counted in, if it is counted apart; "" for the others."""
         return outcomes.group(self.entry["qualifiers"])
@@ -66,20 +64,18 @@ class Claim:
             return f"Not decided: {'; '.join(self.entry['reasons'])}."
         if not found:
             return "Nothing was compared."
-        many, sides = len(found), [one.decides for one in found]
-        if many == 1:
-            said = {FOR: "decides for", AGAINST: "decides against"}.get(sides[0])
-            return f"Its one comparison {said or 'decides neither for nor against'} the claim."
-        apart = sum(bool(one.apart) for one in found)
-        parts = [f"{sides.count(FOR)} of {many} comparisons decide for the claim"]
+        counted = [one for one in found if not one.apart]
+        if not counted:
+            return "All comparisons are counted apart."
+        sides = [one.decides for one in counted]
+        parts = [
+            f"On the claimed side in {sum(one.holds for one in counted)} of {len(counted)}"
+            f" comparison{'s' * (len(counted) > 1)}, significantly in {sides.count(FOR)}"
+        ]
         if against := sides.count(AGAINST):
-            parts.append(f"{against} against it")
-        if neither := many - sides.count(FOR) - against - apart:
-            parts.append(f"{neither} for neither side")
-        if apart:
-            parts.append(f"{apart} are counted apart")
-        if apart == many:
-            parts = [f"All {many} comparisons are counted apart"]
+            parts.append(f"significantly on the other side in {against}")
+        if apart := len(found) - len(counted):
+            parts.append(f"counted apart are {apart}")
         return f"{', '.join(parts)}; the weakest is {found[0].what}."
 
     @property
@@ -103,7 +99,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure, picture or table: its file, its words, and the claims that it decides."""
+    """A figure, picture or table: its file, its words, the claims that it decides, and the CPU
+    seconds of its runs.
+    """
 
     id: str
     kind: str
@@ -111,6 +109,7 @@ class Shown:
     where: str
     note: str
     claims: Sequence[Claim]
+    seconds: float
     image: str = ""
     size: tuple[int, int] = (0, 0)  # of the image, in pixels
     moving: str = ""
@@ -140,13 +139,9 @@ class Report:
     records: pd.DataFrame  # `judge.record_table.frame`
 
     @property
-    def head(self) -> Entry:
-        return self.entry["paper"]
-
-    @property
     def label(self) -> str:
         """What people call the paper."""
-        return str(self.head.get("label", self.name))
+        return str(self.entry["paper"].get("label", self.name))
 
     @property
     def scale(self) -> str:
@@ -174,9 +169,8 @@ class Report:
         """Everything that the folder has of the figures, pictures and tables in the YAML, in its
         order.
         """
-        return [
-            self._shown(kind, line) for kind, line in lines_of(self.entry) if self._has(kind, line)
-        ]
+        plan, lines = load(self.name, self.scale), lines_of(self.entry)
+        return [self._shown(plan, kind, line) for kind, line in lines if self._has(kind, line)]
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -210,10 +204,10 @@ class Report:
         """The numbers behind the verdicts, a row a seed: `judge.seed_table.frame`."""
         return pd.read_parquet(self.folder / "seeds.parquet")
 
-    @property
-    def findings(self) -> list[Entry]:
-        """What the replication found that the paper does not say."""
-        return list(self.entry.get("findings", []))
+    def seconds(self, commands: Iterable[str]) -> float:
+        """CPU seconds of all records of the runs that some commands make, whatever their seeds."""
+        is_theirs = self.records["rerun"].map(_run).isin({_run(line) for line in commands})
+        return float(self.records[is_theirs]["cpu_seconds"].sum())
 
     @property
     def undrawn(self) -> list[Entry]:
@@ -224,7 +218,7 @@ class Report:
         """Whether the folder has the first of the files by which the site shows it."""
         return (self.folder / f"{line['id']}.{kind.shown[0]}").exists()
 
-    def _shown(self, kind: Exhibit, line: Entry) -> Shown:
+    def _shown(self, plan: Paper, kind: Exhibit, line: Entry) -> Shown:
         name = str(line["id"])
         told = {one["id"] for one in self.entry.get("claims", []) if one.get("figure") == name}
         files = {
@@ -242,12 +236,18 @@ class Report:
             where=line.get("where", ""),
             note=mathematics(line.get("note", "")),
             claims=[claim for claim in self.claims if claim.id in told],
+            seconds=self.seconds(map(command, kind.runs(plan, name))),
             image=image,
             size=_size(self.folder / image) if image else (0, 0),
             moving=files.get("gif", ""),
             interactive=files.get("json", ""),
             table=rendered(sheet.partition("\n")[2], title=title).body if sheet else None,
         )
+
+
+def _run(line: str) -> str:
+    """The paper, problem and curve of a command."""
+    return " ".join(line.partition("workflow.run ")[2].split()[:3])
 
 
 def effect(one: Comparison) -> str:

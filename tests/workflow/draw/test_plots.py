@@ -3,6 +3,7 @@ extrapolations that look like such.
 """
 
 import warnings
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -13,10 +14,13 @@ from scipy import stats
 
 from tests.workflow import synthetic
 from tests.workflow.draw.pictures import hashes
+from tests.workflow.judge.claimed import claim
 from tests.workflow.synthetic import Toy, noisy, publish
-from workflow.draw import panels, plots, style, tabulate
+from workflow.draw import panels, plots, report, style, tabulate
 from workflow.measure.store import BadRecords
+from workflow.operate import publish as operate
 from workflow.plan import selection
+from workflow.trace import curve_file, record
 from workflow.trace.cells import PlanError
 
 FIGURE = {
@@ -48,12 +52,28 @@ def words(toy, name="f"):
     return plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", name), found), found
 
 
-def test_redrawn_files_are_the_same_bytes(toy, tmp_path):
+def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp_path, monkeypatch):
+    """Of A what is published, which is one file."""
     one, two = tmp_path / "one", tmp_path / "two"
     first = plots.draw(toy.paper, toy.store(), "f", one, printed=True)
-    second = plots.draw(toy.paper, toy.store(), "f", two, printed=True)
     assert [path.suffix for path in first] == [".png", ".pdf", ".csv", ".json"]
-    assert hashes(first) == hashes(second)
+    toy.entry["claims"] = [claim(null_model=[{"instead": "uniform"}])]
+    line = {"id": "t", "kind": "regret", "problems": ["p"], "curves": ["A", "B"]}
+    toy.entry["tables"] = [line]
+    operate.publish(toy.paper, toy.root / "results", toy.root)
+    toy.drop(toy.cells["p", "A"])
+    reads = Counter()
+    for module in (record, curve_file):
+
+        def counted(path, read=module.read):
+            reads[path] += 1
+            return read(path)
+
+        monkeypatch.setattr(module, "read", counted)
+    assert report.complaints(toy.store(), report.everything(toy.paper), two, printed=True) == {}
+    assert hashes([two / path.name for path in first]) == hashes(first)
+    published = toy.root / toy.cells["p", "A"].published
+    assert len(reads) == 7 and published in reads and {*reads.values()} == {1}
 
 
 def ratio_of_a(toy):

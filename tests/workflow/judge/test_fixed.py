@@ -69,7 +69,7 @@ def test_another_tolerance_than_the_ledger_speaks_of_is_flagged(toy, monkeypatch
     page, told = written(toy, monkeypatch, line(toy, of={**LESS, "factor": 0.5}))
     flag = "check changed since 2026-01-01 00:00 (a), after its first records"
     assert told["qualifiers"] == [flag] and f"reproduced; {flag}" in page
-    assert told["fixed"]["check"] == "changed" and "run make history" in page
+    assert told["fixed"]["check"] == "changed" and "which nobody entered" in page
 
 
 def test_other_defaults_than_the_ledger_speaks_of_are_told(toy, monkeypatch):
@@ -77,15 +77,13 @@ def test_other_defaults_than_the_ledger_speaks_of_are_told(toy, monkeypatch):
     toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch", "beta": "code"}
     page, told = written(toy, monkeypatch, known)
     assert (told["fixed"]["check"], told["fixed"]["defaults"]) == ("before", "changed")
-    assert (
-        "default settings of its runs changed since 2026-01-01 00:00 (a), not yet entered" in page
-    )
+    assert "default settings of its runs changed since 2026-01-01 00:00 (a), which nobody" in page
 
 
 def test_a_claim_without_a_line_says_so(toy, monkeypatch):
     page, told = written(toy, monkeypatch)
     assert told["fixed"]["check"] == "not entered" and told["qualifiers"] == []
-    assert "not yet entered: run make history" in page
+    assert "Nobody entered when the check was fixed." in page
 
 
 def test_a_check_of_a_study_has_the_defaults_of_what_the_study_names():

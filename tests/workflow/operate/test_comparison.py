@@ -65,7 +65,7 @@ def test_each_method_has_its_share_its_interval_and_its_seconds(report):
 
 
 def test_claims_are_paired_with_those_of_their_paper(report):
-    *rows, _, count = comparison.judged_again(report, "../")[2:]
+    *rows, _, count = comparison.judged_again(report)[2:]
     assert len(rows) == 2  # the claim about earlier evaluations has no pair
     assert rows[0].startswith("| lowest of all | [direction only](../")
     assert "mine/verdicts.md#lowest) | [contradicted](../" in rows[0]

@@ -129,7 +129,7 @@ def test_a_claim_or_a_paper_that_is_gone_is_told(entered):
         "papers/history.json: mini has no claim better",
         "papers/history.json: there is no paper other",
     ]
-    assert "not yet entered" in str(entered.judged())
+    assert "Nobody entered" in str(entered.judged())
 
 
 def test_the_ledger_has_a_line_a_claim_and_a_second_call_changes_none(entered):

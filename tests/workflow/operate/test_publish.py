@@ -10,12 +10,18 @@ import pyarrow as pa
 import pytest
 
 from tests.workflow.synthetic import Toy
+from workflow.judge import claims
 from workflow.operate import publish
 from workflow.operate.publish import ADDED, DAMAGED, OTHER, REPLACED, THERE, UNFINISHED
+from workflow.plan import reader, resolve
+from workflow.plan.exhibits import lines_of
 from workflow.plan.expand import load
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file, record
 from workflow.trace.cells import PUBLISHED
+
+# published once, and planned still; no exhibit and no claim reads them
+UNREAD = {f"paper/bkb/{problem}/uniform.parquet" for problem in ("abalone", "cadata")}
 
 
 def climbing(seed):
@@ -128,7 +134,21 @@ def test_the_command_says_what_it_did_and_how_large_it_is(toy, monkeypatch, caps
     assert "expected at most 1 bytes" in capsys.readouterr().err
 
 
-def test_what_this_repository_publishes_is_small_whole_and_of_runs_that_are_planned():
+def read_at(scale):
+    """The published files of the runs that an exhibit or a claim reads, of all that is planned."""
+    files = set()
+    for name in resolve.planned():
+        if scale not in reader.read(name)["scales"]:
+            continue
+        plan = load(name, scale)
+        runs = claims.runs(plan)
+        for kind, line in lines_of(plan.entry):
+            runs += kind.runs(plan, line["id"])
+        files |= {run.published for run in runs}
+    return files
+
+
+def test_what_this_repository_publishes_is_small_whole_planned_and_read():
     """Of the files in figures/reference/records, if there are any yet."""
     files, total, largest = publish.size(ROOT)
     assert total <= publish.MOST and largest <= curve_file.LARGEST
@@ -142,3 +162,7 @@ def test_what_this_repository_publishes_is_small_whole_and_of_runs_that_are_plan
         kept = curve_file.read(path)
         assert run is not None, path
         assert {one.header["paper"] for one in kept.values()} == {run.paper}
+    there = {path.relative_to(ROOT) for path in (ROOT / PUBLISHED).rglob("*.parquet")}
+    read = set().union(*map(read_at, {scale for _, scale in planned}))
+    unread = {str(path.relative_to(PUBLISHED)) for path in there - read}
+    assert unread <= UNREAD

@@ -1,5 +1,5 @@
 """`make reference` draws the largest scale with records, replaces the committed report, and writes
-parts of the README.
+parts of the docs.
 """
 
 import json
@@ -11,7 +11,7 @@ from PIL import Image
 from workflow.operate import reference
 from workflow.trace.cells import PlanError
 
-README = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
+PAGE = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
 CLAIMS = [
     {"verdict": "reproduced"},
     {"verdict": "reproduced"},
@@ -45,9 +45,8 @@ def report(folder, claims=CLAIMS):
 @pytest.fixture
 def checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "README.md").write_text(README)
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "results.md").write_text(README)
+    (tmp_path / "docs" / "results.md").write_text(PAGE)
     (tmp_path / "docs" / "which-method.md").write_text("# no marks\n")
     monkeypatch.setattr(reference, "draw", lambda _, folder, *__, **___: report(folder) or "paper")
     return tmp_path
@@ -91,27 +90,26 @@ def test_committed_pictures_look_the_same_in_fewer_bytes(checkout):
     assert kept.stat().st_size < (checkout / "drawn.png").stat().st_size
 
 
-def test_the_readme_tells_verdicts(checkout):
+def test_the_page_of_results_tells_verdicts(checkout):
     """Those of papers; a comparison is none."""
     report(checkout / "figures" / "reference" / "today", claims=[])
     reference.main(["bbkb"])
-    readme = (checkout / "README.md").read_text()
-    assert "| contradicted | not decided | counted apart |" in readme
-    assert "(figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |" in readme
-    assert readme.startswith("# Title")
-    assert readme.endswith("end\n")
-    assert "stale" not in readme and "today" not in readme
     page = (checkout / "docs" / "results.md").read_text()
-    assert "[bbkb](../figures/reference/bbkb/verdicts.md)" in page
+    assert "| contradicted | not decided | counted apart |" in page
+    row = "| [bbkb](../figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |"
+    assert row in page
+    assert page.startswith("# Title")
+    assert page.endswith("end\n")
+    assert "stale" not in page and "today" not in page
 
 
-def test_a_stale_readme_is_told_and_left(checkout, capsys):
+def test_a_stale_page_is_told_and_left(checkout, capsys):
     reference.main(["bbkb"])
     assert reference.main(["--check"]) == 0
-    (checkout / "README.md").write_text(README)
+    (checkout / "docs" / "results.md").write_text(PAGE)
     assert reference.main(["--check"]) == 1
     assert "run python -m workflow.reference" in capsys.readouterr().err
-    assert (checkout / "README.md").read_text() == README
+    assert (checkout / "docs" / "results.md").read_text() == PAGE
 
 
 def test_a_report_that_lacks_what_others_have_is_told(checkout, capsys):

@@ -109,7 +109,7 @@ def test_published_records_are_made_again_where_results_has_none(copy):
     assert "making 3 of 3 records again" in found.stdout
     place = f"differs: {folder}/abalone/uniform.parquet"
     assert f"{place} seed 0: from evaluation 0 on: true" in found.stdout
-    assert "; verdicts on better read it\n" in found.stdout
+    assert "; better stays not decided\n" in found.stdout
     assert f"{place} seed 1: queries or observed values differ, which are not" in found.stdout
     assert found.stdout.endswith("\n1 of 3 records agree bit for bit; 2 differ\n")
 
@@ -274,6 +274,25 @@ def test_a_run_that_fails_is_told_and_is_no_agreement(toy, monkeypatch, capsys):
     shutil.rmtree(toy.studies["lemma"].folder)
     # nothing was compared
     assert verified(monkeypatch, capsys, "--minutes", "9", rerun=rerun)[0] == 2
+
+
+def test_a_difference_says_what_becomes_of_the_verdicts_that_read_it(toy, monkeypatch, capsys):
+    check = {"test": "band", "problems": ["p"], "curves": ["A"], "metric": "simple_regret"}
+    said = {"where": "", "says": "", "deterministic": True}
+    toy.entry["claims"] = [
+        {"id": name, **said, "check": {**check, "at_most": most}}
+        for name, most in (("loose", 0.95), ("strict", 0.6))
+    ]
+    changed = toy.cells["p", "A"].record(1)
+
+    def rerun(candidate, folder):
+        found = record.read(candidate.path)
+        columns = {**found.columns, "true": np.full(8, 0.1)}
+        return replace(found, columns=columns) if candidate.path == changed else found
+
+    status, said = verified(monkeypatch, capsys, "--minutes", "9", rerun=rerun)
+    assert status == 1 and f"differs: {changed}: from evaluation 0 on: true 0.5 became 0.1" in said
+    assert "; loose stays reproduced; strict becomes contradicted, was reproduced\n" in said
 
 
 def test_a_run_on_other_data_is_not_compared(toy, monkeypatch, capsys):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from workflow.operate import publish
-from workflow.plan import costs
+from workflow.plan import costs, resolve
 from workflow.plan.costs import Cost, Measured
-from workflow.plan.expand import chosen_papers, load
+from workflow.plan.expand import load
 from workflow.trace.cells import Study
 
 TABLE = (
@@ -70,9 +70,9 @@ def test_the_table_is_that_of_the_published_records():
 
 
 def test_no_limit_of_a_job_is_below_what_its_published_runs_took():
-    """In seconds of a job with as many seeds, and in MiB of each of them."""
+    """In seconds of a job with as many seeds, and in MiB of each of them; of comparisons, too."""
     published = {line[:3]: line for line in costs.table()}
-    for name in chosen_papers(""):
+    for name in resolve.planned():
         for part in load(name, "paper").parts:
             if line := published.get((part.paper, *part.place)):
                 for seeds in (1, len(part.seeds)):

@@ -16,9 +16,6 @@ from workflow.plan.model import Paper, hints, tags
 
 ROOT = Path(__file__).resolve().parents[3]
 MODELS = dict.fromkeys([Paper, *(model for model, _ in manual._models(Paper, "paper"))])
-WORDS = (
-    "paper problem algorithm cell curve reading variant scale run study exhibit claim check record"
-)
 STUDY = "studies: [{id: s, is: lemma3.run, problem: abalone}]\n"
 
 
@@ -77,8 +74,8 @@ def test_the_page_names_every_key_and_defines_the_words():
     for model in MODELS:
         assert all(f"| `{key}` |" in page for key in hints(model))
     glossary = (ROOT / "docs" / "glossary.md").read_text()
-    for word in WORDS.split():
-        assert f"## {word}\n" in glossary
+    words = re.findall(r"\[(.+?)\]\(#", glossary.partition("\n## ")[0])
+    assert len(words) == 24 and all(f"\n## {word}\n" in glossary for word in words)
     assert all(f"`{metric}`" in page for metric in vocabulary.METRICS)
 
 

@@ -373,7 +373,7 @@ def test_a_faint_text_would_be_found(page):
     assert barrier.startswith("color-contrast")
 
 
-@pytest.mark.parametrize("paper", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo"])
+@pytest.mark.parametrize("paper", ["bbkb", "bkb", "dumbo", "go_ucb", "lcbo", "today"])
 def test_the_page_of_a_paper_is_short_and_fits_a_phone(browser, reference_site, paper):
     browser.open((reference_site / paper / "index.html").as_uri(), *PHONE, mobile=True)
     browser.wait("document.querySelector('.plots canvas')")  # its panels are stacked
@@ -460,18 +460,28 @@ def test_from_a_web_server_pages_and_curves_are_the_same(browser, served):
     assert {url for url in browser.requests if not url.startswith((served, "data:"))} == set()
 
 
-@pytest.mark.parametrize("name", ["index.html", "dumbo/index.html"])
-def test_real_pages_load_all_that_they_name(browser, reference_site, name):
+@pytest.mark.parametrize(
+    ("name", "has_figures"),
+    [
+        ("index.html", False),
+        ("dumbo/index.html", True),
+        ("bbkb/claims/batches-grow.html", True),
+        ("methods/index.html", True),
+        ("runs/index.html", False),
+    ],
+)
+def test_real_pages_load_all_that_they_name(browser, reference_site, name, has_figures):
     browser.open(f"{reference_site.as_uri()}/{name}", *DESK)
     browser.evaluate(
         "[...document.querySelectorAll('button.explore')].forEach((each) => each.click())"
     )
     figures = browser.evaluate("document.querySelectorAll('button.explore').length")
-    assert (figures > 0) is (name != "index.html")
+    assert (figures > 0) is has_figures
     browser.wait(
         "[...document.querySelectorAll('.plots')].every((each) => each.querySelector('canvas'))"
     )
     assert browser.evaluate(FACTS)["broken"] == [] and browser.complaints == []
+    assert browser.barriers() == []
 
 
 EVIL = {  # what would run, were it markup

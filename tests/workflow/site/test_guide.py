@@ -145,6 +145,9 @@ def test_every_paper_has_a_box(reference_site):
         link = read(name)["paper"].get("link")
         assert link is None or f'<a href="{link}">' in page
         box = page.partition('<dl class="box">')[2].partition("</dl>")[0]
-        assert [f"<dt>{what}</dt>" in box for what in ("Claims", "Result", "Certainty")] == [
-            True
-        ] * 3
+        asks = [] if "borrows" in read(name) else ["Ask"]
+        items = dict(re.findall(r"<dt>(\w+)</dt>\s*<dd>(.*?)</dd>", box, flags=re.DOTALL))
+        assert list(items) == ["Claims", "Result", "Certainty", *asks]
+        for what in ("Result", "Certainty"):
+            said = re.sub(r"<[^>]+>", "", items[what]).strip()
+            assert re.findall(r"[.!?](?=\s|$)", said) == ["."], (name, said)

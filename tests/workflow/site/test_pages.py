@@ -15,8 +15,10 @@ from workflow.judge import outcomes, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.plan import reader
 from workflow.plan.costs import duration
+from workflow.plan.expand import load
 from workflow.plan.reads import stated
 from workflow.plan.resolve import ROOT
+from workflow.plan.selection import figure_runs
 from workflow.site import build, claim_pages
 from workflow.site.__main__ import main
 from workflow.site.folder import reports
@@ -93,14 +95,20 @@ def test_a_paper_has_one_line_for_each_claim(site):
     first = dict(rows)["thm2-bound"]
     assert "thm2-bound &lt;says&gt;" in first and "guide/glossary.html#reproduced" in first
     assert "difference -0.25 [-0.5, -]" in first
-    shown = index.partition('id="known-norm-end"')[2].partition("</details>")[0]
-    assert 'href="claims/thm2-bound.html"' in shown
-    assert "make figure FIGURE=bkb/known-norm-end" in shown
+    plan = load("bkb", "paper")
+    table = pd.read_parquet(REAL / "runs.parquet").set_index(["problem", "curve"])["cpu_seconds"]
+    reads = {"known-norm-end": [plan.study("known-norm")], "regret": figure_runs(plan, "regret")}
+    for name, runs in reads.items():
+        shown = index.partition(f'id="{name}"')[2].partition("</details>")[0]
+        took = duration(table[table.index.isin({run.place for run in runs})].sum())
+        assert f"in seconds: <code>make figure FIGURE=bkb/{name}</code>" in shown
+        assert f"From nothing its runs take {took} of CPU time." in shown
+    assert 'href="claims/thm2-bound.html"' in index.partition('id="known-norm-end"')[2]
 
 
 def test_a_claim_begins_with_what_was_found(site):
     said = page(site, "bkb/claims/thm2-bound").partition('class="lead"')[2].partition("</p>")[0]
-    assert "0 of 2 comparisons decide for the claim, 2 for neither side" in said
+    assert "On the claimed side in 1 of 2 comparisons, significantly in 0; " in said
     assert "the weakest is A &lt; C on p." in said and "Reproduced as printed" in said
     undecided = page(site, "bkb/claims/thm2-regret-ratio")
     assert "Not decided: 2 seeds, 5 are needed." in undecided
@@ -115,7 +123,8 @@ def test_the_first_page_counts_nothing_and_no_page_asks_for_a_maintainer(referen
     home = page(reference_site, "index").partition("<main")[2]
     for name in outcomes.ORDER:
         assert not re.search(rf"\d+ {name}", home)
-    for path in reference_site.glob("*/claims/*.html"):
+    reports = ROOT.glob("figures/reference/*/verdicts.md")
+    for path in [*reports, *reference_site.glob("*/claims/*.html")]:
         assert "make history" not in path.read_text(encoding="utf-8")
 
 
@@ -129,6 +138,8 @@ def test_what_is_no_claim_of_the_paper_keeps_its_page(tmp_path):
     assert 'href="claims/sublinear-regret.html"' in listed
     said = page(tmp_path / "site", "bkb/claims/sublinear-regret")
     assert "no claim of the paper's" in said
+    lead = page(tmp_path / "site", "bkb/claims/near-constant-step").partition('class="lead"')[2]
+    assert "holds-trivially" in lead.partition("</p>")[0] and "✓" not in lead.partition("</p>")[0]
     (row,) = re.findall(r"<tr>.*near-constant-step\.html.*?</tr>", index)
     assert "glossary.html#holds-trivially" in row and "reproduced" not in row  # no tick
 

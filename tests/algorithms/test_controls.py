@@ -1,4 +1,4 @@
-"""The control without a model: a mean of uniform points."""
+"""The controls without a model: a mean of uniform points, and the best point again and again."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.api import Box, Observation
 from algorithms.average_of_k import AverageOfK
+from algorithms.best_observed import BestObserved
 from algorithms.random_search import RandomSearch
 
 
@@ -36,3 +37,14 @@ def test_moments_are_those_of_a_mean_of_k_uniform_numbers(k):
     assert_allclose(x.mean(axis=0), 0.5, atol=5 * spread / np.sqrt(5000))
     assert_allclose(x.var(axis=0), spread**2, rtol=0.1)  # 5 standard errors
     assert_allclose(np.corrcoef(x.T) - np.eye(4), 0.0, atol=0.07)
+
+
+def test_whoever_stays_asks_for_the_best_observed_point_again():
+    stays = BestObserved(Box(2), np.random.default_rng(0))
+    assert stays.ask(1, stays.x).shape == (1, 2)
+    points = np.random.default_rng(1).random((4, 2))
+    stays.tell(points, Observation.of(np.array([0.0, 3.0, 1.0, 2.0])))
+    for _ in range(3):  # also where noise makes a repetition worse
+        query = stays.ask(1, stays.x)
+        assert_array_equal(query, points[[1]])
+        stays.tell(query, Observation.of(np.array([2.5])))

@@ -1,0 +1,119 @@
+"""The numbers in the prose of docs/results.md are those of the committed reports and records."""
+
+import json
+import re
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from workflow.trace import curve_file
+from workflow.trace.cells import PUBLISHED
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+
+
+@cache
+def report(paper):
+    return json.loads((ROOT / "figures/reference" / paper / "verdicts.json").read_text("utf-8"))
+
+
+def fit(paper, experiment, method, problem, reading=""):
+    """Our last number and the published one, of a method that has both."""
+    fits = report(paper)["published"][experiment]["fits"][reading]
+    same = [one for one in fits if (one["method"], one["problem"]) == (method, problem)]
+    return same[0]["ours"][-1], same[0]["published"][-1]
+
+
+def factor(paper, experiment, reading=""):
+    """How far a reading is from the published numbers."""
+    scores = report(paper)["published"][experiment]["scores"]
+    (score,) = [one["score"] for one in scores if one["reading"] == reading]
+    return np.exp(score)
+
+
+def ends(problem, curve, evaluations=110):
+    """The best value of each seed of a curve of DuMBO's, below the optimum where there is one."""
+    path = ROOT / PUBLISHED / "paper" / "dumbo" / problem / f"{curve}.parquet"
+    found = [
+        (kept.header.get("best"), kept.columns["true"][:evaluations].max())
+        for kept in curve_file.read(path).values()
+    ]
+    return np.array([(best if best is not None else 0) - value for best, value in found])
+
+
+def share_of_gp_ucb():
+    """The 95 % interval of BKB's regret over GP-UCB's at qbar = 2."""
+    path = ROOT / PUBLISHED / "paper" / "bkb" / "studies" / "known-norm.parquet"
+    shares = []
+    for kept in curve_file.read(path).values():
+        at = (kept.columns["t"] == 30000) & (kept.columns["qbar"] == 2)
+        shares.append((kept.columns["regret"][at] / kept.columns["gpucb_regret"][at]).item())
+    return stats.t.interval(0.95, len(shares) - 1, np.mean(shares), stats.sem(shares))
+
+
+def lines_of_linebo(curve):
+    """The mean |ln(ours/published)| of LineBO on the six problems whose data are published."""
+    problems = {
+        "synthetic": ("six-hump-camel", "hartmann", "powell", "rastrigin"),
+        "rover": ("rover",),
+        "network": ("wlan",),
+    }
+    ratios = [
+        abs(ends(problem, curve).mean() / fit("dumbo", experiment, "LineBO", problem)[1])
+        for experiment, some in problems.items()
+        for problem in some
+    ]
+    return np.mean(np.abs(np.log(ratios)))
+
+
+def misses():
+    """In how many of 100 instances ADMM misses the maximum, at two tolerances."""
+    (claim,) = [one for one in report("dumbo")["claims"] if one["id"] == "theorem-5-1"]
+    found = sorted(claim["comparisons"], key=lambda one: "0.001" in one["what"])
+    return [100 * (1 - one["effect"]) for one in found]
+
+
+SAID = {  # what the page says, with a group for each number, and what these are
+    r"ends at ([\d.]+) of uniform search's regret; the authors' poster has ([\d.]+)\.": (
+        lambda: fit("bbkb", "tables", "Global-BBKB", "cadata")
+    ),
+    r"it lies a factor of ([\d.]+) from the poster": lambda: [factor("bbkb", "tables", "variance")],
+    r"BBKB itself ends at ([\d.]+) there": (
+        lambda: fit("bbkb", "tables", "Global-BBKB", "cadata", "variance")[:1]
+    ),
+    r"Regret is then ([\d.]+) to ([\d.]+) times that of GP-UCB": share_of_gp_ucb,
+    r"the default is a factor of ([\d.]+) from them": lambda: [factor("dumbo", "synthetic")],
+    r"a factor of ([\d.]+) away on the rover": lambda: [factor("dumbo", "rover", "curve-ends")],
+    r"of ([\d.]+) in cosmology": lambda: [factor("dumbo", "cosmology", "no-floor")],
+    r"learns nothing, ends at (\d+) and (\d+) there": (
+        lambda: [ends(problem, "average-of-5").mean() for problem in ("powell", "rastrigin")]
+    ),
+    r"The paper has (\d+) and (\d+) for DuMBO\. Ours, .*?, ends at (\d+) and (\d+)\.": lambda: [
+        *(fit("dumbo", "synthetic", "DuMBO", problem)[1] for problem in ("powell", "rastrigin")),
+        *(fit("dumbo", "synthetic", "DuMBO", problem)[0] for problem in ("powell", "rastrigin")),
+    ],
+    r"in (\d+) of 100 small instances, and in (\d+) at a tight tolerance": misses,
+    r"mean \|ln\| ([\d.]+) against ([\d.]+) over six problems": (
+        lambda: [lines_of_linebo(curve) for curve in ("LineBO", "LineBO@ascent-lines")]
+    ),
+}
+
+
+@pytest.mark.parametrize("words", SAID)
+def test_a_number_of_the_page_is_that_of_the_report(words):
+    found = re.search(words, PAGE)
+    assert found, f"docs/results.md does not say {words!r} any more: change both"
+    printed, true = found.groups(), list(SAID[words]())
+    assert len(printed) == len(true)
+    for number, value in zip(printed, true, strict=True):
+        digits = len(number.partition(".")[2])
+        assert abs(float(number) - value) <= 0.5 * 10**-digits * 1.001, (number, value)
+
+
+def test_the_wlan_is_within_four_percent():
+    assert "On the WLAN the default is within 4 %" in PAGE
+    assert factor("dumbo", "network") < 1.04
