@@ -1,5 +1,5 @@
-"""A paper of ten thousand runs: planning and Snakemake take a memory that does not grow with the
-runs, and reports keep little.
+"""A paper of ten thousand runs: planning and Snakemake take few seconds, and a memory that does not
+grow with the runs; reports keep little.
 """
 
 from __future__ import annotations
@@ -132,13 +132,14 @@ def planned(copy):
 
 
 def spent(copy, *arguments):
-    """What `python -m ARGUMENTS` prints, and the MiB of its peak: as a small process sees it, since
-    the peak of a child begins at what its parent has.
+    """What `python -m ARGUMENTS` prints, the MiB of its peak, and its CPU seconds: as a small
+    process sees them, since the peak of a child begins at what its parent has.
     """
     probe = (
         "import resource, subprocess, sys;"
         " code = subprocess.run([sys.executable, '-m', *sys.argv[1:]]).returncode;"
-        " print('', resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, sep='\\n');"
+        " used = resource.getrusage(resource.RUSAGE_CHILDREN);"
+        " print('', used.ru_maxrss, used.ru_utime, sep='\\n');"
         " sys.exit(code)"
     )
     done = subprocess.run(
@@ -151,8 +152,8 @@ def spent(copy, *arguments):
         check=False,
     )
     assert done.returncode == 0, done.stdout
-    printed, _, peak = done.stdout.rstrip().rpartition("\n")
-    return printed, int(peak) / 1024
+    printed, peak, seconds = done.stdout.rstrip().rsplit("\n", 2)
+    return printed, int(peak) / 1024, float(seconds)
 
 
 def finish(copy):
@@ -175,13 +176,17 @@ def test_ten_thousand_runs_are_as_many_jobs_or_few_and_keep_their_limits(tmp_pat
     other = planned(copy)
     assert sum(map(len, other.together().values())) == len(other.cells) == RUNS / SEEDS
 
-    printed, most = spent(copy, "workflow.status", "--scale", "paper")
+    printed, most, _ = spent(copy, "workflow.status", "--scale", "paper")
     assert re.search(rf"^total +{RUNS} ", printed, re.MULTILINE) and most < 1024
     finish(copy)
-    for arguments, said in [((), "Nothing to be done"), (("-n", "--forceall"), r"\ntotal +\d+")]:
+    for arguments, said, few in [
+        ((), "Nothing to be done", 16),
+        (("-n", "--forceall"), r"\ntotal +\d+", 20),
+    ]:
         command = ("snakemake", "--cores", "2", *arguments, "--config", "scale=paper")
-        printed, most = spent(copy, *command)
+        printed, most, seconds = spent(copy, *command)
         assert re.search(said, printed) and "Traceback" not in printed and most < 1024
+        assert seconds < few, arguments  # 8 s were measured
 
 
 def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatch):
