@@ -297,6 +297,8 @@ def test_the_whole_workflow_survives_a_cancelled_and_a_killed_job(start, local, 
     assert_nothing_is_left(copy)
     said = workflow.text()
     assert said.count("Trying to restart job") == 2, said
+    for job, state in ((cancelled, "CANCELLED"), (killed, "FAILED")):
+        assert f"SLURM-job '{job}' failed, SLURM status is: '{state}'" in said, said
     states = {job: state for job, state in cluster.jobs().items() if job not in before}
     assert (states.pop(cancelled), states.pop(killed)) == ("CANCELLED", "FAILED")
     assert set(states.values()) == {"COMPLETED"}

@@ -17,6 +17,7 @@ from workflow.trace import record
 SUBMIT = """#!/bin/sh
 mkdir -p {jobs}
 cd "$(mktemp -d {jobs}/XXXXXX)"
+cp "$1" script
 sh "$1" > log 2>&1
 echo $? > status
 pwd
@@ -42,6 +43,7 @@ def run_in_folders(root: Path, storage: str, prefix: str, **variables: str) -> N
         *("--seconds-between-status-checks", "1", "--max-jobs-per-timespan", "9/1s"),
         *("--shared-fs-usage", "none", "--job-deploy-sources"),
         *("--default-storage-provider", storage, "--default-storage-prefix", prefix),
+        "--forceall",
         *("--config", "scale=smoke"),
     ]
     environment = {**checkout.offline(repository.root), "NOREGRET_SUBSTITUTES": "preferred"}
@@ -58,6 +60,8 @@ def run_in_folders(root: Path, storage: str, prefix: str, **variables: str) -> N
     assert not list(repository.root.glob("results")) and not list(repository.root.glob("figures"))
     # three curves, a figure and the verdicts; what is fetched is fetched here
     assert len(list(jobs.iterdir())) == 5
+    # whether the executor hands on variables or not
+    assert all("NOREGRET_AGAIN='1'" in path.read_text() for path in jobs.glob("*/script"))
 
 
 def assert_all_is_there(bucket: Path) -> None:
