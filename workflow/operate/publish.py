@@ -32,7 +32,7 @@ from workflow.trace.cells import PUBLISHED, PlanError
 from workflow.trace.curve_file import Kept, TooLarge
 from workflow.trace.record import BadRecord
 
-MOST = 60_000_000  # bytes of all files
+MOST = 50_000_000  # bytes of all files
 ADDED, THERE, REPLACED, OTHER = "published", "published before", "replaced", "of other code"
 UNFINISHED, DAMAGED = "not finished", "damaged"
 
