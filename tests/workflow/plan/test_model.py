@@ -234,13 +234,16 @@ REGISTRY["notes"] = Exhibit(
 PROBE = """
 import json
 from pathlib import Path
+import pandas as pd
+from workflow.judge.record_table import COLUMNS
 from workflow.plan import expand, reader
 from workflow.plan.exhibits import REGISTRY, lines_of
 from workflow.site import folder
 plan = expand.load("mini", "smoke")
 Path("shown").mkdir()
 Path("shown/small.md").write_text("| a |\\\\n|---|\\\\n| 1 |\\\\n")
-report = folder.Report("mini", Path("shown"), plan.entry, {"scale": "smoke", "claims": []}, {})
+verdicts, records = {"scale": "smoke", "claims": []}, pd.DataFrame(columns=COLUMNS)
+report = folder.Report("mini", Path("shown"), plan.entry, verdicts, records)
 print(json.dumps({
     "sections": list(REGISTRY),
     "shown": [[each.id, each.kind, each.table is not None] for each in report.shown],
