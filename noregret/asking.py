@@ -117,8 +117,8 @@ def optimizer(
     method: a name that `methods()` lists, in any case. Default: "gp-ei"; with constraints, whole
         numbers or choices "cei", which learns a scale for each variable; over arms "gp-ucb".
     bounds: for each variable a pair (low, high), `real`, `integer` or `choice`; in a mapping, by
-        name. Or
-    arms: a table (rows, columns), whose rows are the points that there are.
+        name.
+    arms: instead of bounds a table (rows, columns), whose rows are the points that there are.
     constraints: how many values g there are; a point is feasible where all are at most 0.
     seed: whatever is drawn depends on it alone; None draws one, which `settings` shows.
     preset: "paper", the values of the paper's experiments; "public code", its authors' code where

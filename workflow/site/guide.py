@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 from PIL import Image
 
 from workflow.draw import shrink
-from workflow.site import markdown
+from workflow.site import api_page, markdown
 from workflow.site.folder import CLAIMS, Report
 from workflow.site.markdown import Rendered
 
@@ -26,6 +26,7 @@ PAGES = {  # places that are no page of the guide
     "figures/reference": "index.html",
     "docs/which-method.md": "methods/index.html",
     "docs/data.md": "runs/index.html",
+    api_page.SOURCE: "guide/reference.html",
 }
 ITEM = re.compile(r"^- \*\*(Claims|Result|Certainty|Ask)\.\*\* (.+(?:\n  .+)*)\n?", re.MULTILINE)
 PICTURE = re.compile(r"^!\[[^\]]*\]\(([^()]+)\)\n", re.MULTILINE)
@@ -59,7 +60,9 @@ class Guide:
 
     def page(self, source: str) -> Rendered:
         """A file of the repository as a page of a folder of the site."""
-        return self._render(source, (self.root / source).read_text(encoding="utf-8"))
+        is_text = source != api_page.SOURCE
+        text = (self.root / source).read_text("utf-8") if is_text else api_page.text(self.root)
+        return self._render(source, text)
 
     def told(self) -> dict[str, Box]:
         """What the page of results says of each report, by the name of the report."""
@@ -92,14 +95,15 @@ class Guide:
         }
 
     def _sources(self) -> Iterator[str]:
-        """docs/README.md, what it lists, the rest of docs/, and pages at the top."""
+        """docs/README.md, what it lists, the rest of docs/, pages at the top, and the library."""
         there = {f"{DOCS}/{path.name}": None for path in sorted((self.root / DOCS).glob("*.md"))}
         index = (self.root / INDEX).read_text(encoding="utf-8")
         listed = [_normal(INDEX, link) for link in LINK.findall(index)]
         named = LINK.findall((self.root / "README.md").read_text(encoding="utf-8"))
-        above = [name for name in named if "/" not in name and (self.root / name).exists()]
+        above = [name for name in named if "/" not in name]
         order = [INDEX, *(name for name in listed if name in there or name == KEYS), *there, *above]
-        yield from dict.fromkeys(order)
+        order.append(api_page.SOURCE)
+        yield from (source for source in dict.fromkeys(order) if (self.root / source).exists())
 
     def _render(self, source: str, text: str) -> Rendered:
         return markdown.render(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from html import unescape
 from types import SimpleNamespace
@@ -9,8 +10,10 @@ from types import SimpleNamespace
 import pytest
 from PIL import Image
 
+import noregret
 from workflow.plan.reader import read
 from workflow.plan.resolve import ROOT, papers
+from workflow.site import api_page
 from workflow.site.guide import RESULTS, Guide
 
 PAPERS = papers()
@@ -112,6 +115,21 @@ def test_every_page_of_docs_is_in_the_site_and_nothing_of_its_marks_is_left(refe
         for mark in ("](", "```", "<!--", "| ---"):
             assert mark not in words, (path.name, mark)
         assert not re.search(r"^(#+|[-+>]) |\*\*\w[^*\n]*\*\*", words, re.MULTILINE), path
+
+
+def test_the_reference_of_the_library_has_every_public_name_and_argument():
+    page = Guide(ROOT, []).page(api_page.SOURCE)
+    sections = {each.words: each for each in page.headings}
+    assert sorted(name for name in sections if "." not in name) == sorted(noregret.__all__)
+    methods = inspect.getmembers(noregret.Optimizer, inspect.isfunction)
+    offered = {name for name, _ in methods if not name.startswith("_")}
+    assert offered and {f"Optimizer.{name}" for name in offered} <= {*sections}
+    for function in (noregret.minimize, noregret.optimizer):
+        for name in inspect.signature(function).parameters:
+            listed = f"<li><code>{name}</code>: "
+            assert (listed in page.body) == (not name.startswith("_")), name
+    assert "self" not in re.findall(r"\w+", page.body) and "_is_least" not in page.body
+    assert "smallest value of f" in sections["minimize"].text
 
 
 def test_results_show_the_figures_of_the_reports(reference_site):
