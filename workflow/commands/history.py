@@ -1,5 +1,5 @@
 """`python -m workflow.history`."""
 
-from workflow.operate.history import main
+from workflow.judge.history import main
 
 raise SystemExit(main())

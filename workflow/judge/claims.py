@@ -33,7 +33,7 @@ from workflow.judge.checks import (
     refuting_level,
 )
 from workflow.judge.evidence import Check, Evidence, beside_default, runs_of_claim
-from workflow.judge.fixed import Fixed, Line, of
+from workflow.judge.history import Fixed, Line, of
 from workflow.judge.outcomes import (
     CONTRADICTED,
     DIRECTION,

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from workflow import ROOT
-from workflow.judge import closeness, fixed, record_table, render, seed_table, settings
+from workflow.judge import closeness, history, record_table, render, seed_table, settings
 from workflow.judge.checks import Comparison
 from workflow.judge.claims import Verdict, judge, with_history, with_q
 from workflow.judge.claims import runs as runs_of_claims
@@ -33,7 +33,7 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
     """
     paper = store.paper
     store.check(runs_of_claims(paper))
-    lines = fixed.read(ROOT).get(paper.name, {})
+    lines = history.read(ROOT).get(paper.name, {})
     verdicts, appendix = (
         [judge(paper, store, claim) for claim in paper.entry.get(section, [])]
         for section in ("claims", "appendix")

@@ -15,7 +15,7 @@ from typing import Any
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
 from workflow.judge.claims import Verdict
-from workflow.judge.fixed import BEFORE, UNENTERED
+from workflow.judge.history import BEFORE, UNENTERED
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, counted, group, listed, tally
 from workflow.measure.statistics import LEVEL
 from workflow.plan.paper import Paper

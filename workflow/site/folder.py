@@ -18,7 +18,7 @@ from workflow.draw import shrink
 from workflow.judge import ledger, outcomes, render, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.judge.claims import command
-from workflow.judge.fixed import UNENTERED, Fixed
+from workflow.judge.history import UNENTERED, Fixed
 from workflow.plan import reader
 from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load

@@ -1,9 +1,13 @@
-"""Whether the check of a claim, and the defaults of its runs, were fixed before its first records.
+"""Whether the check of a claim, and the defaults of its runs, were fixed before its first records:
+`python -m workflow.history [--check]`, called by `make history`.
 
 papers/history.json holds a line a claim: since when both have been what they are, and when records
-of the claim were there first. `python -m workflow.history` writes the lines. A line holds hashes of
-what it speaks of: where the YAML says something else today, the claim has been changed since, and
-the verdict says so at once.
+of the claim were there first. A line holds hashes of what it speaks of: where the YAML says
+something else today, the claim has been changed since, and the verdict says so at once. The program
+enters a new check, or new defaults, as of now: before the first records of the claim, if no
+comparison of the claim has all its runs published, and after them otherwise. The history of the
+file in git shows every entry. `--check` fails where a claim is not what its line speaks of, has
+none, or is gone.
 
 The check is what decides: `check` with its tolerances, `settings`, `requires`,
 `deterministic`, and the scale and the data that may decide. The defaults are the entries of the
@@ -13,15 +17,26 @@ these.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
+import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from workflow.judge.checks import pairs_of
+from workflow.judge.evidence import Evidence
 from workflow.judge.outcomes import CHANGED, LATE
-from workflow.plan.reads import settings_of
+from workflow.measure.store import Run, Store
+from workflow.plan.expand import load
+from workflow.plan.paper import Paper
+from workflow.plan.reads import settings_of, stated
+from workflow.plan.resolve import ROOT, papers
+from workflow.trace.atomic import atomic
+from workflow.trace.cells import PUBLISHED, PlanError
 
 LEDGER = Path("papers", "history.json")
 BEFORE, TOGETHER, AFTER = "before", "together", "after"  # than the first records, or with them
@@ -47,6 +62,9 @@ class Line:
     defaults_since: str
     defaults_came: str
     first_records: str
+
+
+NEW = Line("", "", "", "", "", "", "")
 
 
 @dataclass(frozen=True)
@@ -208,3 +226,91 @@ def _plain(value: Any) -> Any:
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return value
+
+
+# The program
+
+
+def lines(paper: Paper, root: Path, known: Mapping[str, Line], now: str) -> dict[str, Line]:
+    """The lines of a paper's claims, from those that are known."""
+    evidence = Evidence(paper, Store(paper, root))
+    found = {}
+    for claim in stated(paper.entry):
+        line = known.get(str(claim["id"]), NEW)
+        if not line.first_records and any(
+            pair and all(_is_published(run, paper.name, root) for run in pair)
+            for pair in pairs_of(evidence, claim)
+        ):
+            line = replace(line, first_records=now)
+        came = AFTER if line.first_records else BEFORE
+        check, defaults = hashes(paper.entry, claim)
+        if check != line.check:
+            line = replace(line, check=check, check_since=now, check_came=came)
+        if defaults != line.defaults:
+            line = replace(line, defaults=defaults, defaults_since=now, defaults_came=came)
+        found[str(claim["id"])] = line
+    return found
+
+
+def _is_published(run: Run, paper: str, root: Path) -> bool:
+    return any((root / PUBLISHED).glob(f"*/{paper}/{'/'.join(run.place)}.parquet"))
+
+
+def text_of(found: Mapping[str, Mapping[str, Line]]) -> str:
+    """The ledger as it is written: a line a claim."""
+    parts = []
+    for paper, claims in sorted(found.items()):
+        rows = [f"{json.dumps(key)}: {json.dumps(asdict(claims[key]))}" for key in sorted(claims)]
+        parts.append(f"{json.dumps(paper)}: {{\n" + ",\n".join(rows) + "\n}")
+    return "{\n" + ",\n".join(parts) + "\n}\n"
+
+
+def wrong(root: Path) -> list[str]:
+    """What the ledger does not say of the claims as they stand, in sentences. Raises PlanError."""
+    known, found = read(root), []
+    for name in papers(root):
+        entry, said = load(name, "paper", root=root).entry, known.pop(name, {})
+        there = {str(claim["id"]): claim for claim in stated(entry)}
+        for key, claim in there.items():
+            judged = of(entry, claim, said)
+            if judged.check == UNENTERED:
+                found.append(f"{LEDGER}: expected a line of {name}'s claim {key}, found none")
+            found += [
+                f"{LEDGER}: the {part} of {name}'s claim {key} changed since {day(since)}"
+                for part, came, since in (
+                    ("check", judged.check, judged.check_since),
+                    ("defaults", judged.defaults, judged.defaults_since),
+                )
+                if came == ALTERED
+            ]
+        found += [f"{LEDGER}: {name} has no claim {key}" for key in said if key not in there]
+    return found + [f"{LEDGER}: there is no paper {name}" for name in known]
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m workflow.history", description=__doc__)
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing, fail where the ledger is stale"
+    )
+    parser.add_argument("--root", type=Path, default=ROOT, help="of the checkout")
+    options = parser.parse_args(arguments)
+    try:
+        if options.check:
+            errors = wrong(options.root)
+            errors += ["run `make history`, and commit what it writes"] if errors else []
+            print("".join(f"error: {sentence}\n" for sentence in errors), end="", file=sys.stderr)
+            return int(bool(errors))
+        now, known = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", read(options.root)
+        found = {
+            name: lines(
+                load(name, "paper", root=options.root), options.root, known.get(name, {}), now
+            )
+            for name in papers(options.root)
+        }
+    except PlanError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    with atomic(options.root / LEDGER) as temporary:
+        temporary.write_text(text_of(found), encoding="utf-8")
+    print(f"wrote {LEDGER}: {sum(map(len, found.values()))} claims", file=sys.stderr)
+    return 0
