@@ -47,9 +47,14 @@ def of_figure(toy, *shown, partial=False, **options):
     return panels.panels_of(toy.paper, toy.store(partial=partial), "f")
 
 
-def words(toy, name="f"):
-    found = panels.panels_of(toy.paper, toy.store(), name)
-    return plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", name), found), found
+def note_of(toy, found):
+    """The small print below these panels."""
+    return plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", "f"), found)
+
+
+def words(toy):
+    found = panels.panels_of(toy.paper, toy.store(), "f")
+    return note_of(toy, found), found
 
 
 def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp_path, monkeypatch):
@@ -134,7 +139,7 @@ def test_published_ends_stand_as_marks_within_the_axis(toy, monkeypatch):
     found = publishing(toy, monkeypatch, ["f,A,,900", "f,B,,1"])
     assert [(mark.label, mark.value) for mark in found[0].marks] == [("A", 900.0)]
     assert found[0].marks[0].look == found[0].lines[0].look
-    note = plots.small_print(toy.paper, toy.entry["figures"][0], found)
+    note = note_of(toy, found)
     ax = plots._figure(found, note).axes[0]
     assert ax.get_ylim()[1] >= 900.0
     assert [words.xy for words in ax.texts] == [(1, 900.0)]
@@ -144,7 +149,7 @@ def test_published_ends_stand_as_marks_within_the_axis(toy, monkeypatch):
 
 def test_a_published_curve_is_drawn_dashed_in_the_colour_of_its_method(toy, monkeypatch):
     found = publishing(toy, monkeypatch, ["f,A,10,2", "f,A,20,3"])
-    note = plots.small_print(toy.paper, toy.entry["figures"][0], found)
+    note = note_of(toy, found)
     first = plots._figure(found, note).axes[0].lines[0]
     assert first.get_xydata().tolist() == [[10, 2], [20, 3]]
     assert to_rgb(first.get_color()) == to_rgb(found[0].lines[0].look.colour)
@@ -786,8 +791,7 @@ def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_p
     assert [line.n for line in found[0].lines] == [4, 3, 4]
     assert above(found) == ["seeds 0-3; B: seeds 0-2"]
     assert above(found)[0] in {text.get_text() for text in axes_of(found).texts}
-    small = plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", "f"), found)
-    assert "3-4 seeds, see above the panels" in small
+    assert "3-4 seeds, see above the panels" in note_of(toy, found)
     assert above(of_panels(toy, {"problem": "p", "curves": ["A", "uniform"]})) == [""]
 
 
@@ -807,9 +811,7 @@ def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
     shown = [{"problem": problem, "curves": ["A", "B", "C"]} for problem in ("p", "q", "r")]
     found = of_panels(toy, *shown, partial=True)
     assert above(found) == ["", "not run: A", ""]
-    assert "not run: C" in plots.small_print(
-        toy.paper, selection.line_of(toy.paper, "figures", "f"), found
-    )
+    assert "not run: C" in note_of(toy, found)
     figure = plots._figure(found, "")
     assert "not run: A, B, C" in {text.get_text() for text in figure.axes[2].texts}
     assert not figure.axes[2].get_xticks().size

@@ -1193,17 +1193,16 @@ def test_a_metric_by_iteration_is_read_at_an_iteration(tmp_path):
         assert judged(toy, {**check, "at": at}).comparisons[0].effect == effect
 
 
-def again(root, **levels):
-    """`code` gives A and B other parameters; the level of each under it, as by default 0.9, 0.5."""
+def again(root, **of_a):
+    """`code` gives A and B other parameters, which change no trace."""
     toy = pair(root, 0.9, 0.5)
-    for key, name in enumerate("AB", start=1):
-        usual = {"A": 0.9, "B": 0.5}[name]
-        toy.add(name, noisy(levels.get(name, usual), 0.01, key), reading="code")
+    toy.add("A", noisy(0.9, 0.01, 1), reading="code", **of_a)
+    toy.add("B", noisy(0.5, 0.01, 2), reading="code")
     return toy
 
 
-def under_code(toy, check=LESS, **options):
-    return claims.judge(toy.paper, toy.store(**options), claim(check)).readings["code"]
+def under_code(toy, check=LESS):
+    return judged(toy, check).readings["code"]
 
 
 def test_runs_with_the_same_traces_are_one_and_one_other_value_makes_another(tmp_path):
@@ -1221,9 +1220,7 @@ def test_runs_with_the_same_traces_are_one_and_one_other_value_makes_another(tmp
 
 
 def test_seeds_that_both_have_decide(tmp_path):
-    toy = pair(tmp_path, 0.9, 0.5)
-    toy.add("A", noisy(0.9, 0.01, 1), reading="code", seeds=3)
-    toy.add("B", noisy(0.5, 0.01, 2), reading="code")
+    toy = again(tmp_path, seeds=3)
     found = under_code(toy)
     assert (found.seeds, found.is_same_run) == (3, True)
     toy.write(toy.cells["p", "A@code"], 2, {"true": 0.9})
@@ -1254,13 +1251,14 @@ def reporting(root, code, **columns):
     return toy
 
 
-WIDTH = {"test": "less", "metric": "report.width", "problems": ["p"], "left": ["A"], "right": ["B"]}
+WIDTH = {**LESS, "metric": "report.width"}
 
 
 def test_diagnostics_count_where_the_metric_reads_them_and_times_are_always_others(tmp_path):
     toy = reporting(tmp_path, {}, **{"report.width": np.full(60, 2.0)})
     assert under_code(toy).is_same_run
-    assert (under_code(toy, WIDTH).runs, under_code(toy, WIDTH).same_runs) == (2, 1)
+    found = under_code(toy, WIDTH)
+    assert (found.runs, found.same_runs) == (2, 1)
     assert under_code(toy, {**LESS, "metric": "total_seconds"}).same_runs == 0
 
 
