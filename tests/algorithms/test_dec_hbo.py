@@ -14,7 +14,7 @@ from algorithms import dec_hbo
 from algorithms.api import Observation
 from algorithms.dec_hbo import max_sum
 from algorithms.parts.factors.additive_process import Factors
-from tests.algorithms.grouped import builder, changed
+from tests.algorithms.grouped import builder, changed, played
 from tests.settings import DECHBO
 
 PAPER = changed(
@@ -87,10 +87,8 @@ def test_a_round_carries_a_message_over_one_factor():
     as there are factors.
     """
     d, same = 6, np.eye(3)
-    factors, tables = (
-        [(0,)] + [(j, j + 1) for j in range(d - 1)],
-        [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1),
-    )
+    factors = [(0,)] + [(j, j + 1) for j in range(d - 1)]
+    tables = [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1)
     assert_array_equal(max_sum(factors, tables, d, rounds=d), [2] * d)
     # what has not heard it yet
     assert_array_equal(max_sum(factors, tables, d, rounds=3)[3:], [0, 0, 0])
@@ -137,13 +135,6 @@ def evaluate(x):
     return Observation.of(np.sin(6 * x[:, 0] * x[:, 1]) - (x[:, 2:] ** 2).sum(1))
 
 
-def play(optimizer, steps):
-    for _ in range(steps):
-        query = optimizer.ask(1, optimizer.x[:0])
-        optimizer.tell(query, evaluate(query))
-    return optimizer
-
-
 def handed(optimizer, monkeypatch):
     """What `ask` gives to max-sum, and the values (g, d) from which it picks, each by its index."""
     given, kept, picked = [], pickle.dumps(optimizer.rng), []
@@ -183,12 +174,12 @@ def test_there_is_one_value_in_each_slice_of_every_variable(monkeypatch):
     optimizer = told(grid=7)
     _, values = handed(optimizer, monkeypatch)
     assert_array_equal(np.floor(7 * values), np.tile(np.arange(7)[:, None], (1, 4)))
-    _, others = handed(play(optimizer, 1), monkeypatch)
+    _, others = handed(played(optimizer, 1, evaluate), monkeypatch)
     assert (values != others).all()  # drawn anew for each query
 
 
 def test_the_query_is_made_of_the_values_that_messages_choose(monkeypatch):
-    optimizer = play(told(), 3)
+    optimizer = played(told(), 3, evaluate)
     (factors, tables, d, rounds), values = handed(optimizer, monkeypatch)
     expected = values[max_sum(factors, tables, d, rounds), np.arange(d)]
     assert_array_equal(optimizer.ask(1, optimizer.x[:0]), expected[None])
