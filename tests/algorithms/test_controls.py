@@ -15,10 +15,8 @@ def asked(optimizer, n):
 
 
 def test_an_average_of_one_is_random_search():
-    ours, theirs = (
-        AverageOfK(Box(5), np.random.default_rng(3), k=1),
-        RandomSearch(Box(5), np.random.default_rng(3)),
-    )
+    ours = AverageOfK(Box(5), np.random.default_rng(3), k=1)
+    theirs = RandomSearch(Box(5), np.random.default_rng(3))
     assert_array_equal(asked(ours, 20), asked(theirs, 20))
 
 
