@@ -19,11 +19,8 @@ def test_a_grid_too_large_to_count_is_no_obstacle():
 
 
 def test_a_constant_is_the_share_whatever_happens():
-    assert (
-        width(rule="constant", share=4).beta(1, 1)
-        == width(rule="constant", share=4).beta(500, 60)
-        == 4
-    )
+    constant = width(rule="constant", share=4)
+    assert constant.beta(1, 1) == constant.beta(500, 60) == 4
 
 
 def test_the_rule_of_the_additive_bandits():
