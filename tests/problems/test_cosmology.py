@@ -232,9 +232,8 @@ def test_a_free_bias_takes_the_place_of_the_optical_depth():
 
 def test_the_floor_cuts_what_is_below_it():
     query = rng(5).random((50, 9))
-    bare, cut, high = (
-        problem(floor=floor).evaluate(query, rng()).true.y for floor in (-np.inf, -60.0, -20.0)
-    )
+    floors = (-np.inf, -60.0, -20.0)
+    bare, cut, high = (problem(floor=floor).evaluate(query, rng()).true.y for floor in floors)
     assert bare.min() < -200 and bare.max() > -60
     assert_array_equal(cut, np.maximum(bare, -60))
     assert_array_equal(high, np.maximum(bare, -20))
