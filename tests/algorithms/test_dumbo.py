@@ -196,17 +196,12 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
                 )
                 gap = u - centre[list(FACTORS[i])]
                 expected = mean + width * explored - gap @ dual[i] - eta / 2 * (gap**2).sum(1)
-                assert_allclose(
-                    local(np.broadcast_to(u, (len(found), 3, u.shape[1])))[row],
-                    expected,
-                    rtol=1e-8,
-                    atol=1e-10,
-                )
+                value = local(np.broadcast_to(u, (len(found), 3, u.shape[1])))[row]
+                assert_allclose(value, expected, rtol=1e-8, atol=1e-10)
         terms = np.array([moments(i, x[i][None])[1][0] / len(N[i]) ** 2 for i in range(n)])
         before = centre
-        centre = np.array(
-            [np.mean([x[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V]) for j in range(5)]
-        )
+        held = [[(i, V.index(j)) for i, V in enumerate(FACTORS) if j in V] for j in range(5)]
+        centre = np.array([np.mean([x[i][at] for i, at in own]) for own in held])
         eta = penalty if k == 0 else eta
         gaps = [x[i] - centre[list(V)] for i, V in enumerate(FACTORS)]
         dual = [old + eta * gap for old, gap in zip(dual, gaps, strict=True)]
@@ -217,10 +212,8 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
                 copies = [centre - before]
             s = eta * np.linalg.norm(np.concatenate(copies))
             eta *= 2 if r > 10 * s else 0.5 if s > 10 * r else 1
-        for j in range(5):  # what makes (16) the maximiser of (13)
-            assert sum(
-                dual[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V
-            ) == pytest.approx(0, abs=1e-12)
+        for own in held:  # what makes (16) the maximiser of (13)
+            assert sum(dual[i][at] for i, at in own) == pytest.approx(0, abs=1e-12)
     assert_allclose(agreement.x, centre, atol=1e-12)
     assert agreement.residual == pytest.approx(max(np.abs(gap).max() for gap in gaps))
     assert (agreement.rounds, agreement.penalty) == (4, eta)
@@ -239,9 +232,8 @@ def test_the_slopes_of_a_local_problem_agree_with_differences(solved, complete):
         for j in range(m):
             h = np.zeros(m)
             h[j] = 1e-6
-            assert_allclose(
-                slopes[:, :, j], (local(u + h) - local(u - h)) / 2e-6, rtol=1e-5, atol=1e-6
-            )
+            expected = (local(u + h) - local(u - h)) / 2e-6
+            assert_allclose(slopes[:, :, j], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_below_the_floor_there_is_no_slope_of_the_variance():
@@ -473,10 +465,8 @@ def test_a_known_model_is_fitted_from_the_scales_that_it_had():
 
 def test_outputs_that_are_not_shown_are_asked_for():
     optimizer = new(**OBSERVED)
-    with pytest.raises(
-        ValueError,
-        match=r"expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that",
-    ):
+    said = "expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that"
+    with pytest.raises(ValueError, match=said):
         optimizer.tell(np.full((2, 3), 0.5), Observation.of(np.array([1.0, 2.0])))
 
 

@@ -180,9 +180,8 @@ def test_the_closed_form_minimises_the_printed_objective():
     optimizer = started()
     seen, _ = rounds(optimizer, 8)
     rows = np.vstack([sqrt(optimizer.lam) * np.eye(13), *[g for _, g, _, _ in seen]])
-    targets = np.concatenate(
-        [sqrt(optimizer.lam) * optimizer.w0, [w @ g - f + y for w, g, f, y in seen]]
-    )
+    shown = [w @ g - f + y for w, g, f, y in seen]
+    targets = np.concatenate([sqrt(optimizer.lam) * optimizer.w0, shown])
     w, *_ = np.linalg.lstsq(rows, targets)
     assert_allclose(optimizer.w, w, atol=1e-6)
     assert optimizer.report()["rounds_moved"] > 0.5

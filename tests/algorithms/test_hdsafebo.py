@@ -97,12 +97,13 @@ def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
 
 
 def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
-    optimizer = told(
-        new(3, batch_per_dim=4, length=0.4, shortest=0.04), [0.0], [[-1.0]], np.full((1, 3), 0.5)
-    )
-    query, sides = boxes(
-        optimizer, 12, monkeypatch, lambda points: np.zeros(len(points), dtype=bool)
-    )
+    optimizer = new(3, batch_per_dim=4, length=0.4, shortest=0.04)
+    told(optimizer, [0.0], [[-1.0]], np.full((1, 3), 0.5))
+
+    def nowhere(points):
+        return np.zeros(len(points), dtype=bool)
+
+    query, sides = boxes(optimizer, 12, monkeypatch, nowhere)
     assert_allclose(sides, [0.4, 0.2, 0.1, 0.05], rtol=0.05)  # the next would be 0.025
     assert query.shape == (12, 3)
     assert (np.abs(query - 0.5) <= 0.025).all()

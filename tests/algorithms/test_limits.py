@@ -521,9 +521,8 @@ def test_sketched_methods_keep_the_sketch_of_what_they_saw(smooth, kind, paramet
     optimizer, _ = told(kind, smooth, 4, **parameters)
     included = np.isin(optimizer.pulls.arms, optimizer.posterior.dictionary)
     assert included.any()
-    again = SketchedPosterior.fit(
-        GaussianTable(optimizer.domain.points, BANDWIDTH), LAM, optimizer.pulls, included
-    )
+    kernel = GaussianTable(optimizer.domain.points, BANDWIDTH)
+    again = SketchedPosterior.fit(kernel, LAM, optimizer.pulls, included)
     assert_allclose(optimizer.posterior.mean, again.mean, atol=1e-12)
     assert_array_equal(optimizer.pulls.n.sum(), len(optimizer.y))
     assert_array_equal(optimizer.recommend(), [np.argmax(again.mean)])

@@ -244,8 +244,7 @@ def test_it_is_never_flat():
 
 def test_silent_noise_is_not_fitted():
     silent = told(likelihood="noise-free")
-    assert all(
-        fitted.posterior.model.noise.item() == pytest.approx(1e-6) for fitted in silent.models
-    )
+    for fitted in silent.models:
+        assert fitted.posterior.model.noise.item() == pytest.approx(1e-6)
     with pytest.raises(ValueError, match="likelihood: expected noisy or noise-free, got 'some'"):
         told(likelihood="some")

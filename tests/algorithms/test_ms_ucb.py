@@ -53,9 +53,8 @@ def test_the_query_is_the_best_of_all_subspaces(incumbent, subspaces):
     z = twin.random((3, 3))
     if incumbent == "included":
         z = np.vstack([z, optimizer.x[np.argmax(optimizer.y)]])
-    lines = np.stack(
-        [np.column_stack([np.linspace(0, 1, 401), np.tile(point[1:], (401, 1))]) for point in z]
-    )
+    lines = np.tile(z[:, None], (1, 401, 1))
+    lines[:, :, 0] = np.linspace(0, 1, 401)
     assert lines.shape == (subspaces, 401, 3)
     assert bound(optimizer, query)[0] >= bound(optimizer, lines.reshape(-1, 3)).max() - 1e-9
     assert (np.abs(z[:, 1:] - query[0, 1:]).max(1) < 1e-12).sum() == 1

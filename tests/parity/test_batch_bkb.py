@@ -299,15 +299,13 @@ def table_of_bless(name: str, instance: Callable[[str], Instance]) -> tuple[Gaus
     """The kernel and the pulls of an oracle: all arms, some of them again and again, or the first
     2000 rows of a real table.
     """
-    points = instance("abalone" if name == "abalone" else "synthetic").points
+    source = "abalone" if name == "abalone" else "synthetic"
     pulls = {
         "synthetic": np.arange(500),
         "repeats": np.random.default_rng(8).integers(500, size=800),
         "abalone": np.arange(2000),
     }
-    return GaussianTable(points, BANDWIDTHS["abalone" if name == "abalone" else "synthetic"]), (
-        pulls[name]
-    )
+    return GaussianTable(instance(source).points, BANDWIDTHS[source]), pulls[name]
 
 
 BLESS = np.load(ORACLES / "bless.npz")
