@@ -67,10 +67,12 @@ def test_stored_maximisers_are_roots_of_the_gradient():
     root = optimize.root(camel, [0.0898, -0.7126], tol=1e-15)
     assert_allclose(additive.CAMEL, root.x, rtol=0, atol=1e-14)
     alpha, A, P = additive.HARTMANN_ALPHA, additive.HARTMANN_A, additive.HARTMANN_P
-    slope = optimize.root(
-        lambda x: (alpha * np.exp(-(A * (x - P) ** 2).sum(1))) @ (A * (x - P)), PUBLISHED, tol=1e-15
-    )
-    assert_allclose(additive.HARTMANN, slope.x, rtol=0, atol=1e-12)
+
+    def hartmann(x):
+        return (alpha * np.exp(-(A * (x - P) ** 2).sum(1))) @ (A * (x - P))
+
+    root = optimize.root(hartmann, PUBLISHED, tol=1e-15)
+    assert_allclose(additive.HARTMANN, root.x, rtol=0, atol=1e-12)
 
 
 def test_hartmann_at_the_published_maximiser_is_not_what_the_paper_prints():

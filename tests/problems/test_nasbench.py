@@ -86,15 +86,6 @@ def test_per_row_every_half_that_is_not_zero_has_norm_1(tmp_path):
     assert_allclose(points[3][points[3] > 0], [0.5] * 4 + [np.sqrt(0.5)] * 2, rtol=1e-15)
 
 
-@pytest.mark.parametrize("features", ["per-half", "per-row"])
-def test_what_is_in_every_cell_is_no_feature(tmp_path, features):
-    changed = ADJACENCY.copy()
-    changed[:, [0, 14]] = 0
-    one = problem(prepared(tmp_path), features=features)
-    path = prepared(tmp_path, adjacency=blocks(changed, pa.int8()))
-    assert_array_equal(one.domain.points, problem(path, features=features).domain.points)
-
-
 def test_a_reward_is_one_of_three_trainings_with_the_seconds_of_the_same(tmp_path):
     found = problem(prepared(tmp_path))
     query = np.tile(np.arange(4), 3000)

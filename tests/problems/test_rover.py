@@ -49,9 +49,8 @@ def obvious(query, domain, ends, smoothing):
 def inside(x, y):
     if not (0 <= x < 1 and 0 <= y < 1):
         return True
-    return any(
-        a - 0.025 <= x < a + 0.025 and b - 0.025 <= y < b + 0.025 for a, b in rover.OBSTACLES
-    )
+    r = 0.025
+    return any(a - r <= x < a + r and b - r <= y < b + r for a, b in rover.OBSTACLES)
 
 
 # values

@@ -21,9 +21,8 @@ def problem(name, **changes):
 
 
 def truss(under, bars=structures.BARS):
-    return structures.assemble(
-        structures.NODES, bars, structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
-    )
+    given = structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
+    return structures.assemble(structures.NODES, bars, *given)
 
 
 def at(design, bounds=structures.AREAS):
@@ -140,14 +139,10 @@ def finite_elements(w, h):
     """
     E, P, size = 2.9e7, 500.0, 4.0
     K, inertia = np.zeros((52, 52)), w * h**3 / 12
-    element = np.array(
-        [
-            [12, 6 * size, -12, 6 * size],
-            [6 * size, 4 * size**2, -6 * size, 2 * size**2],
-            [-12, -6 * size, 12, -6 * size],
-            [6 * size, 2 * size**2, -6 * size, 4 * size**2],
-        ]
-    )
+    # of lengths in units of an element
+    unit = [[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]]
+    lengths = np.array([1, size, 1, size])
+    element = unit * np.outer(lengths, lengths)
     for i in range(25):
         K[2 * i : 2 * i + 4, 2 * i : 2 * i + 4] += E * inertia[i] / size**3 * element
     u = np.zeros(52)

@@ -72,10 +72,8 @@ def test_places_of_a_published_layout():
 
 
 def test_distances_owners_and_neighbours_by_hand():
-    found = Topology(
-        ((0.0, 0.0), (3.0, 4.0), (0.0, 20.0)),
-        (((0.0, 1.0),), ((3.0, 5.0), (3.0, 2.0)), ((0.0, 19.0),)),
-    )
+    users = (((0.0, 1.0),), ((3.0, 5.0), (3.0, 2.0)), ((0.0, 19.0),))
+    found = Topology(((0.0, 0.0), (3.0, 4.0), (0.0, 20.0)), users)
     assert_array_equal(found.owners, [0, 1, 1, 2])
     assert_allclose(found.distances[:, 0], [1, np.sqrt(18), 19], rtol=1e-15)
     assert_array_equal(found.neighbours(5.0), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])

@@ -57,8 +57,7 @@ def test_the_evidence_is_the_density_of_the_data(data):
 
 
 def test_the_posterior_of_a_factor_is_that_of_dense_conditioning_on_the_sum(data, rng):
-    X, y = data
-    x = rng.random(5)
+    (X, y), x = data, rng.random(5)
     factors = Factors.of([(FACTORS, solve(Distances(X), FACTORS, KERNEL, y))], X)
     k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]  # (N, n)
     solved = np.linalg.solve(dense(X, y), np.column_stack([y, k.T]))
@@ -232,8 +231,7 @@ def test_the_predictive_density_of_the_data_is_that_of_dense_conditioning(data):
     solved = solve(Distances(X), FACTORS, kernel, y)
     K = gram(FACTORS, kernel, X, X).sum(0)
     weights = np.linalg.solve(K + 0.05 * np.eye(len(X)), K).T
-    expected = multivariate_normal.logpdf(
-        y, 0.3 + weights @ (y - 0.3), K - weights @ K + 0.05 * np.eye(len(X))
-    )
+    mean, left = 0.3 + weights @ (y - 0.3), K - weights @ K + 0.05 * np.eye(len(X))
+    expected = multivariate_normal.logpdf(y, mean, left)
     assert solved.log_predictive() == pytest.approx(expected, rel=1e-9)
     assert solved.log_predictive() > solved.log_evidence  # it has seen these data

@@ -115,9 +115,8 @@ def test_weights_times_the_preselection_make_the_gram_matrix_right_on_average(ro
     assert per_run == 5  # ceil(ln 300) - 1
     for number in range(per_run):
         runs = rounds[number::per_run]
-        estimates = np.array(
-            [(f[d[own]] / p[own, None]).sum(axis=0) for d, p, own in chosen(runs, number)]
-        )
+        members = chosen(runs, number)
+        estimates = np.array([(f[d[own]] / p[own, None]).sum(axis=0) for d, p, own in members])
         error = estimates.std(axis=0, ddof=1) / np.sqrt(repeats) / before
         expected = f[1 if number == 0 else 0 :].sum(axis=0)
         assert (abs(estimates.mean(axis=0) / before - expected) <= 4.5 * error + 1e-9).all()

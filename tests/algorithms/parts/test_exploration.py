@@ -8,9 +8,8 @@ from algorithms.parts.search.exploration import Width
 
 
 def width(**changes):
-    return Width(
-        **{"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10, **changes}
-    )
+    given = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10}
+    return Width(**{**given, **changes})
 
 
 def test_a_grid_too_large_to_count_is_no_obstacle():

@@ -21,10 +21,8 @@ def graphs(draw):
     """Any factors of up to 6 variables."""
     d = draw(st.integers(1, 6))
     factors = draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1), max_size=7))
-    missing = set(range(d)).difference(*factors)
-    return FactorGraph.of(
-        [tuple(sorted(factor)) for factor in factors] + [(j,) for j in sorted(missing)], d
-    )
+    missing = [{j} for j in sorted(set(range(d)).difference(*factors))]
+    return FactorGraph.of([tuple(sorted(factor)) for factor in factors + missing], d)
 
 
 def spreads(graph, draw, high=1e3):

@@ -79,14 +79,6 @@ def test_the_posterior_is_gpytorchs():
     assert_allclose(posterior.variance(Z), posterior.covariance(Z).diagonal(), atol=1e-12)
 
 
-def test_botorch_takes_the_model():
-    posterior, Z = Posterior.of(known(3), *data(30, 3)), data(6, 3, seed=1)[0]
-    theirs = as_gpytorch(posterior).posterior(Z)
-    mean, variance = posterior(Z)
-    assert_allclose(theirs.mean[:, 0], mean, atol=1e-8)
-    assert_allclose(theirs.variance[:, 0], variance, atol=1e-8)
-
-
 @pytest.mark.parametrize("blocks", [(1,), (5, 1, 9), (20,)])
 def test_extending_by_blocks_is_conditioning_from_scratch(blocks):
     model, (X, y), Z = known(3), data(50, 3), data(25, 3, seed=1)[0]

@@ -17,9 +17,8 @@ from algorithms.parts.processes.gradient_information import Design, Kernels
 def kernels(seed=0, M=3, d=4, noise=0.01, isotropic=False):
     draw = np.random.default_rng(seed)
     lengthscale = draw.uniform(0.5, 2.0, (M, 1 if isotropic else d)) * np.sqrt(d / 4)
-    return Kernels(
-        np.broadcast_to(lengthscale, (M, d)), draw.uniform(0.5, 2.0, M), noise * np.arange(1, M + 1)
-    )
+    noises = noise * np.arange(1, M + 1)
+    return Kernels(np.broadcast_to(lengthscale, (M, d)), draw.uniform(0.5, 2.0, M), noises)
 
 
 def case(n, d, seed=0, duplicated=False, **changes):
@@ -51,9 +50,8 @@ def dense(k, X, x):
 def scores(k, X, x, Z):
     """tr(U' V^-1 U) (M,) of one batch Z (b, d) in torch, differentiable over Z."""
     X, x, found = torch.from_numpy(X), torch.from_numpy(x), []
-    for ell, a, noise in zip(
-        torch.from_numpy(k.lengthscale.copy()), k.outputscale, k.noise, strict=True
-    ):
+    ells = torch.from_numpy(k.lengthscale.copy())
+    for ell, a, noise in zip(ells, k.outputscale, k.noise, strict=True):
 
         def cov(A, B, ell=ell, a=a):
             return a * torch.exp(-0.5 * (((A[:, None] - B[None]) / ell) ** 2).sum(2))
@@ -61,11 +59,8 @@ def scores(k, X, x, Z):
         K = cov(X, X) + noise * torch.eye(len(X), dtype=torch.float64)
         G = cov(X, x[None]) * (X - x) / ell**2
         U = cov(Z, x[None]) * (Z - x) / ell**2 - cov(Z, X) @ torch.linalg.solve(K, G)
-        V = (
-            cov(Z, Z)
-            + noise * torch.eye(len(Z), dtype=torch.float64)
-            - cov(Z, X) @ torch.linalg.solve(K, cov(X, Z))
-        )
+        V = cov(Z, Z) + noise * torch.eye(len(Z), dtype=torch.float64)
+        V = V - cov(Z, X) @ torch.linalg.solve(K, cov(X, Z))
         found.append((U * torch.linalg.solve(V, U)).sum())
     return torch.stack(found)
 
@@ -193,9 +188,8 @@ def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
             return a * torch.exp(-0.5 * ((z / scale - scaled) ** 2).sum(1))
 
         def both(z, other, row=row, scale=scale, H=H, a=a):
-            return a * torch.exp(-0.5 * (((z - other) / scale) ** 2).sum()) - row(z) @ H @ row(
-                other
-            )
+            prior = a * torch.exp(-0.5 * (((z - other) / scale) ** 2).sum())
+            return prior - row(z) @ H @ row(other)
 
         def posterior(z, row=row, H=H, values=torch.from_numpy(r[:, i].copy())):
             return row(z) @ H @ values

@@ -174,9 +174,8 @@ def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
     """
     X, y = additive(15)
     fits = fits_of(5, 0, "inherited")
-    found, _ = begin(fits=fits, acceptance="per-datum").sample(
-        Distances(X), y, np.random.default_rng(0), count=10
-    )
+    chain = begin(fits=fits, acceptance="per-datum")
+    found, _ = chain.sample(Distances(X), y, np.random.default_rng(0), count=10)
     total = [solved.kernel.outputscale.sum() for _, solved in found]
     assert len({decomposition for decomposition, _ in found}) > 2
     assert abs(total[0] - 0.693) > 0.1
@@ -231,13 +230,12 @@ def test_a_decomposition_that_is_proposed_again_is_not_fitted_again():
                 return super().anew(distances, factors, y, near)
 
         fits = Counted(FIRST, Fit(rate=0.1, steps=3, new_steps=3), start)
-        found, _ = begin(2, fits=fits).sample(
-            Distances(X[:, :2]), y, np.random.default_rng(1), count=12
-        )
+        distances = Distances(X[:, :2])
+        found, _ = begin(2, fits=fits).sample(distances, y, np.random.default_rng(1), count=12)
         assert (len(fitted) == len(set(fitted))) == fewer
         for factors, solved in found[1:]:
             if fewer and factors == singletons(2):
-                again = fits.anew(Distances(X[:, :2]), factors, y)
+                again = fits.anew(distances, factors, y)
                 assert_array_equal(solved.alpha, again.alpha)
 
 

@@ -70,13 +70,12 @@ def test_a_stretched_bowl_whose_top_is_outside_has_its_maximum_on_the_faces():
     stretch = rng(2).standard_normal((6, 6)) @ np.diag([1, 2, 5, 10, 20, 30.0])
     top = np.array([1.4, -0.3, 0.5, 0.2, 0.9, 1.1])
     x, value = maximise(bowl(top, stretch), cube(6), rng(), **SEARCH)
-    best = minimize(
-        lambda u: float((((u - top) @ stretch) ** 2).sum()),
-        np.full(6, 0.5),
-        bounds=[(0, 1)] * 6,
-        method="L-BFGS-B",
-        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000, "maxfun": 100_000},
-    )
+
+    def loss(u):
+        return float((((u - top) @ stretch) ** 2).sum())
+
+    exact = {"ftol": 1e-15, "gtol": 1e-10, "maxiter": 5000, "maxfun": 100_000}
+    best = minimize(loss, np.full(6, 0.5), bounds=[(0, 1)] * 6, method="L-BFGS-B", options=exact)
     assert_allclose(value, -best.fun, rtol=1e-6)
     assert_allclose(x, best.x, atol=1e-3)
     assert ((x == 0) | (x == 1)).any()

@@ -47,12 +47,11 @@ def test_evidence_and_priors_are_scipys():
 
 def test_a_fit_moves_both_scales_to_the_maximum_and_leaves_the_noise():
     start = isotropic(lengthscale=1.0, outputscale=0.693, noise=0.01, **PRIORS)
-    best = minimize(
-        lambda theta: -sum(log_density(*np.exp(theta))),
-        np.zeros(2),
-        method="Nelder-Mead",
-        options={"xatol": 1e-7},
-    )
+
+    def loss(theta):
+        return -sum(log_density(*np.exp(theta)))
+
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7})
     for method, rtol in ((LBFGS(), 1e-3), (Adam(0.1, 300), 1e-2)):
         model = fit(start, *DATA, method, np.random.default_rng(0))
         assert_allclose(numbers(model)[:2], np.exp(best.x), rtol=rtol)
@@ -76,12 +75,9 @@ def test_a_fit_in_softplus_units_with_a_mean_is_gpytorchs_own(steps):
         adam.zero_grad()
         (-mll(theirs(x), y)).backward()
         adam.step()
-    kernel = theirs.covar_module
-    expected = (
-        kernel.base_kernel.lengthscale.item(),
-        kernel.outputscale.item(),
-        theirs.mean_module.constant.item(),
-    )
+    kernel, mean = theirs.covar_module, theirs.mean_module.constant
+    scales = kernel.base_kernel.lengthscale, kernel.outputscale
+    expected = [number.item() for number in (*scales, mean)]
     start = isotropic(lengthscale=1.0, outputscale=np.log(2), noise=0.01, mean=0.0, **PRIORS)
     ours, other = (
         numbers(fit(start, x, y, Adam(0.1, steps, chart), np.random.default_rng(0)))

@@ -24,10 +24,8 @@ def tallied(x, y):
 
 
 def sketch(points, lam, x, y, dictionary, bandwidth=BANDWIDTH):
-    pulls = tallied(x, y)
-    return SketchedPosterior.fit(
-        GaussianTable(points, bandwidth), lam, pulls, np.isin(pulls.arms, dictionary)
-    )
+    pulls, kernel = tallied(x, y), GaussianTable(points, bandwidth)
+    return SketchedPosterior.fit(kernel, lam, pulls, np.isin(pulls.arms, dictionary))
 
 
 def history(seed, A=60, t=50, few=15):
