@@ -7,12 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
-from problems import additive, load
+from problems import additive
+from tests.problems import asked
 from tests.problems.asked import rng, true
 
-POWELL = {"d": 24, "maximiser": "published"}  # as in the paper
-RASTRIGIN = {"d": 100, "factor_size": 5, "maximiser": "published"}
-OPTIONS = {"six_hump_camel": {}, "hartmann": {}, "powell": POWELL, "rastrigin": RASTRIGIN}
 CASES = [
     ("six_hump_camel", {}),
     ("hartmann", {}),
@@ -37,7 +35,7 @@ SIZES = {
 
 
 def problem(name, seed=0, **changes):
-    return load(f"additive.{name}")(rng(seed), **{"noise": 0.1, **OPTIONS[name], **changes})
+    return asked.problem(f"additive.{name}", seed, **changes)
 
 
 def at(name, x):
@@ -147,7 +145,7 @@ def test_how_variables_are_aggregated_does_not_change_the_sum():
     whole = true(problem("rastrigin", factor_size=100), query)
     assert_allclose(true(problem("rastrigin", factor_size=1), query).y, whole.y, rtol=1e-12)
     assert_allclose(true(problem("rastrigin"), query).y, whole.y, rtol=1e-12)
-    single = load("synthetic.rastrigin")(rng(), d=100, low=-5.12, high=5.12, noise=0.0)
+    single = asked.problem("synthetic.rastrigin", d=100, low=-5.12, high=5.12)
     assert_allclose(single.evaluate(query, rng()).true.y, whole.y, rtol=1e-12)
 
 

@@ -12,39 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
 from problems import load
-from tests.problems.asked import rng
+from tests.problems.asked import PROBLEMS, problem, rng
 
 ROOT = Path(__file__).resolve().parents[2]
-BOX = {"d": 20, "low": -5.0, "high": 5.0}
-WLAN = {"topology": "twelve", "interference": "neighbours", "scale": "linear"}
-WLAN |= {"backend": "closed-form", "bandwidth": 1}
-BOSS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth"}
-WITHIN = {"d": 3, "constraints": 2, "offset": 0.5, "features": 200, "lengthscales": "official-code"}
-PROBLEMS = {  # its options but for the noise
-    "synthetic.unit_network": {**BOX, "hidden": 25},
-    "synthetic.styblinski_tang": BOX,
-    "synthetic.rastrigin": BOX,
-    "additive.six_hump_camel": {},
-    "additive.hartmann": {},
-    "additive.powell": {"d": 24, "maximiser": "published"},
-    "additive.rastrigin": {"d": 100, "factor_size": 5, "maximiser": "published"},
-    "gp_samples.within_model": WITHIN,
-    "structures.truss25": {"load": "official", "alpha": 20.0},
-    "structures.cantilever": {"displacement": "correct"},
-    "rover.trajectory_planning": {
-        "domain": "unit",
-        "ends": "control-points",
-        "smoothing": "default",
-    },
-    "wlan.shannon_capacity": WLAN,
-    "cosmology.boss_likelihood": BOSS,
-}
 DRAWN = ("gp_samples.within_model",)  # whose instance is a draw
 SILENT_G = ("cosmology.boss_likelihood",)  # g says where the simulator failed
-
-
-def problem(name, seed=0, **changes):
-    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS.get(name, {}), **changes})
 
 
 @pytest.mark.parametrize("name", PROBLEMS)

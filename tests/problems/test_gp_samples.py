@@ -3,34 +3,24 @@ derivatives, optima by brute force.
 """
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from problems import gp_samples, load
+from problems import gp_samples
+from tests.problems import asked
 from tests.problems.asked import rng
 from workflow.plan.digest import reveals_of
 
-PUBLISHED = {
-    "d": 25,
-    "constraints": 2,
-    "offset": 0.5,
-    "features": 2000,
-    "noise": 0.1,
-    "lengthscales": "official-code",
-}
-SMALL = {**PUBLISHED, "d": 3, "features": 200}
-
-
-def problem(seed=0, **changes):
-    return load("gp_samples.within_model")(rng(seed), **{**SMALL, **changes})
+problem = partial(asked.problem, "gp_samples.within_model")
 
 
 def functions(seed=0, **changes):
     """The functions behind `problem`."""
-    p = {**SMALL, **changes}
+    p = {**asked.WITHIN, **changes}
     instance = rng(seed)
     scales = gp_samples.draw_lengthscales(instance, p["lengthscales"], 1 + p["constraints"], p["d"])
     return gp_samples.draw_functions(instance, scales, p["d"], p["features"])

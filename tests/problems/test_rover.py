@@ -4,16 +4,18 @@ points that coincide.
 
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.interpolate import splev, splprep
 
-from problems import load, rover
+from problems import rover
+from tests.problems import asked
 from tests.problems.asked import rng
 
-OPTIONS = {"domain": "unit", "ends": "control-points", "smoothing": "default", "noise": 0.1}
+OPTIONS = asked.PROBLEMS["rover.trajectory_planning"]
 READINGS = [
     {"domain": domain, "ends": ends, "smoothing": smoothing}
     for domain, ends, smoothing in itertools.product(rover.BOUNDS, rover.ENDS, rover.SMOOTHING)
@@ -21,13 +23,11 @@ READINGS = [
 LINE = np.linspace(rover.START, rover.GOAL, 30).ravel()
 
 
-def problem(**changes):
-    return load("rover.trajectory_planning")(rng(), **{**OPTIONS, **changes})
+problem = partial(asked.problem, "rover.trajectory_planning")
 
 
 def costs(query, **changes):
-    options = {key: value for key, value in OPTIONS.items() if key != "noise"}
-    return rover.costs(np.atleast_2d(query), **{**options, **changes})
+    return rover.costs(np.atleast_2d(query), **{**OPTIONS, **changes})
 
 
 def obvious(query, domain, ends, smoothing):

@@ -7,17 +7,15 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from problems import load, structures
+from problems import structures
+from tests.problems import asked
 from tests.problems.asked import rng, true
 
 GROUPS = [1, 4, 4, 2, 2, 4, 4, 4]  # bars of the classical problem that share an area
-TRUSS = {"load": "official", "alpha": 20.0, "noise": 0.1}
-BEAM = {"displacement": "correct", "noise": 0.1}
-OPTIONS = {"truss25": TRUSS, "cantilever": BEAM}
 
 
 def problem(name, **changes):
-    return load(f"structures.{name}")(rng(), **{**OPTIONS[name], **changes})
+    return asked.problem(f"structures.{name}", **changes)
 
 
 def truss(under, bars=structures.BARS):

@@ -6,6 +6,7 @@ import math
 import os
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,27 +14,19 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 
-from problems import load, wlan
+from problems import wlan
 from problems.topologies import TOPOLOGIES, Topology
+from tests.problems import asked
 from tests.problems.asked import rng, true
 from workflow.data import simulators
 
 ROOT = Path(__file__).resolve().parents[2]
-OPTIONS = {
-    "topology": "twelve",
-    "interference": "neighbours",
-    "scale": "linear",
-    "backend": "closed-form",
-    "bandwidth": 1,
-    "noise": 0.1,
-}
 ONE = Topology(((0.0, 0.0),), (((10.0, 0.0),),))
 TWO = Topology(((0.0, 0.0), (80.0, 0.0)), (((10.0, 0.0),), ((60.0, 0.0), (80.5, 0.0))))
 BOTH = [(name, interference) for name in ("twelve", "T12") for interference in wlan.INTERFERENCE]
 
 
-def problem(**changes):
-    return load("wlan.shannon_capacity")(rng(), **{**OPTIONS, **changes})
+problem = partial(asked.problem, "wlan.shannon_capacity")
 
 
 def network(name="twelve", interference="neighbours"):
