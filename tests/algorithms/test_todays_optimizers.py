@@ -139,16 +139,10 @@ def test_cma_is_pycmas_loop_of_ask_and_tell(constrained, tmp_path, monkeypatch):
     play(optimizer, 30, constrained)
     numbers = []
     feasible = wall(DESIGN) <= 0 if constrained else np.ones(len(DESIGN), dtype=bool)
-    strategy = cma.CMAEvolutionStrategy(
-        DESIGN[np.argmax(np.where(feasible, bowl(DESIGN), -np.inf))],
-        0.3,
-        {
-            "bounds": [0, 1],
-            "randn": lambda *shape: numbers[-1].standard_normal(shape),
-            "seed": np.nan,
-            "verbose": -9,
-        },
-    )
+    best = DESIGN[np.argmax(np.where(feasible, bowl(DESIGN), -np.inf))]
+    settings = {"bounds": [0, 1], "seed": np.nan, "verbose": -9}
+    settings["randn"] = lambda *shape: numbers[-1].standard_normal(shape)
+    strategy = cma.CMAEvolutionStrategy(best, 0.3, settings)
     theirs, value = [], lambda x: -bowl(x)
     if constrained:
         value = cma.ConstrainedFitnessAL(value, lambda x: [wall(x)])
