@@ -3,7 +3,7 @@
 import numpy as np
 
 import algorithms
-from algorithms.api import Box
+from algorithms.api import Box, Observation
 
 
 def changed(settings, **changes):
@@ -37,3 +37,14 @@ def builder(name, settings, d=2):
         return algorithms.build(name, Box(d), np.random.default_rng(seed), parameters)
 
     return new
+
+
+def played(optimizer, steps, evaluate):
+    """The optimizer after it asked for one query a step and was told what `evaluate` shows of it,
+    an observation or the values alone.
+    """
+    for _ in range(steps):
+        query = optimizer.ask(1, optimizer.x[:0])
+        shown = evaluate(query)
+        optimizer.tell(query, shown if isinstance(shown, Observation) else Observation.of(shown))
+    return optimizer

@@ -4,13 +4,12 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import Matern
 
-from algorithms.add_gpucb import best
 from algorithms.api import Observation
-from algorithms.parts.factors.additive_process import Distances, Factors, fit
-from tests.algorithms.grouped import builder, changed
+from algorithms.parts.factors.additive_process import Distances, fit
+from tests.algorithms.grouped import builder, changed, played
 from tests.settings import ADD_GPUCB
 
 PAPER = changed(
@@ -30,21 +29,13 @@ new = builder("add_gpucb.ADDGPUCB", PAPER, d=4)
 
 def evaluate(x):
     """A sum over four variables of one peak each, the best of it 4."""
-    y = np.exp(-(((x - CENTRES) / 0.25) ** 2)).sum(1)
-    return Observation.of(y)
+    return np.exp(-(((x - CENTRES) / 0.25) ** 2)).sum(1)
 
 
-def told(n=12, d=4, seed=0, **changes):
-    optimizer = new(d, seed, **changes)
-    x = np.random.default_rng(10 + seed).random((n, d))
-    optimizer.tell(x, Observation.of(evaluate(np.pad(x, ((0, 0), (0, 4 - d)))).y))
-    return optimizer
-
-
-def play(optimizer, steps):
-    for _ in range(steps):
-        query = optimizer.ask(1, optimizer.x[:0])
-        optimizer.tell(query, evaluate(query))
+def told(seed=0, **changes):
+    optimizer = new(seed=seed, **changes)
+    x = np.random.default_rng(10 + seed).random((12, 4))
+    optimizer.tell(x, Observation.of(evaluate(x)))
     return optimizer
 
 
@@ -91,38 +82,18 @@ def test_without_noise_in_the_gram_matrix_the_bounds_are_those_of_no_noise():
     assert np.abs(query - told(least_noise=0.05).ask(1, optimizer.x[:0])).max() > 1e-3
 
 
-def test_the_best_of_given_points_is_that_of_each_variable():
-    optimizer = told()
-    (bucket,) = Factors.of([(optimizer.factors, optimizer.solved)], optimizer.x).buckets()
-    points = np.random.default_rng(0).random((4, 30))
-    beta = 0.2 * log(24)
-    expected = points[np.arange(4), bounds(optimizer, beta, points).argmax(1)]
-    assert_array_equal(best(bucket, points, sqrt(beta)), expected)
-
-
 def test_scales_are_fitted_first_from_the_first_values_and_then_from_the_last():
     optimizer = told()
-    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
-    first = fit(
-        Distances(optimizer.x),
-        optimizer.factors,
-        y,
-        optimizer.fits.first(optimizer.factors),
-        least_noise=1e-4,
-        steps=30,
-        rate=0.1,
-    )
+    settings = {"least_noise": 1e-4, "rate": 0.1}
+
+    def fitted(kernel, steps):
+        y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+        places = Distances(optimizer.x)
+        return fit(places, optimizer.factors, y, kernel, steps=steps, **settings)
+
+    first = fitted(optimizer.fits.first(optimizer.factors), 30)
     assert_allclose(optimizer.solved.alpha, first.alpha)
-    play(optimizer, 1)
-    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
-    then = fit(
-        Distances(optimizer.x),
-        optimizer.factors,
-        y,
-        first.kernel,
-        least_noise=1e-4,
-        steps=5,
-        rate=0.1,
-    )
+    played(optimizer, 1, evaluate)
+    then = fitted(first.kernel, 5)
     assert_allclose(optimizer.solved.alpha, then.alpha)
     assert optimizer.report() == {"noise": then.kernel.noise, "log_evidence": then.log_evidence}

@@ -111,17 +111,12 @@ def test_what_a_told_value_costs(monkeypatch):
 
 def test_the_promise_is_botorchs():
     optimizer = told()
-    models = [
-        SingleTaskGP(
-            p.X,
-            p.y[:, None],
-            covar_module=p.model.kernel,
-            likelihood=p.model.likelihood,
-            mean_module=p.model.mean,
-            outcome_transform=None,
-        ).eval()
-        for p in (fitted.posterior for fitted in optimizer.outputs.models)
-    ]
+    models = []
+    for fitted in optimizer.outputs.models:
+        p = fitted.posterior
+        parts = {"covar_module": p.model.kernel, "mean_module": p.model.mean}
+        parts |= {"likelihood": p.model.likelihood, "outcome_transform": None}
+        models.append(SingleTaskGP(p.X, p.y[:, None], **parts).eval())
     best = optimizer.outputs.models[0].units(optimizer.y[(optimizer.g <= 0).all(1)]).max()
     bounds = {i: (None, zero(fitted)) for i, fitted in enumerate(optimizer.outputs.models) if i}
     theirs = LogConstrainedExpectedImprovement(
@@ -148,12 +143,11 @@ def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
     Z = Z[optimizer.promise(Z).argsort(descending=True)[:30:5]]
     normal = rng.standard_normal((3, draws, 1))
     # (draws, 6) each, in the units of the problem
-    y, *g = (
-        fitted.units.centre
-        + fitted.units.spread * (mean + variance.sqrt() * torch.from_numpy(z)).numpy()
-        for fitted, z in zip(optimizer.outputs.models, normal, strict=True)
-        for mean, variance in [fitted.posterior(Z)]
-    )
+    values = []
+    for fitted, z in zip(optimizer.outputs.models, normal, strict=True):
+        mean, variance = (moment.numpy() for moment in fitted.posterior(Z))
+        values.append(fitted.units.centre + fitted.units.spread * (mean + np.sqrt(variance) * z))
+    y, *g = values
     gain = np.maximum(y - optimizer.y[feasible].max(), 0.0) * (np.array(g) <= 0).all(0)
     error = gain.std(0) / np.sqrt(draws)
     expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.outputs.models[0].units.spread

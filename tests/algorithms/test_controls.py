@@ -15,19 +15,16 @@ def asked(optimizer, n):
 
 
 def test_an_average_of_one_is_random_search():
-    ours, theirs = (
-        AverageOfK(Box(5), np.random.default_rng(3), k=1),
-        RandomSearch(Box(5), np.random.default_rng(3)),
-    )
+    ours = AverageOfK(Box(5), np.random.default_rng(3), k=1)
+    theirs = RandomSearch(Box(5), np.random.default_rng(3))
     assert_array_equal(asked(ours, 20), asked(theirs, 20))
 
 
 def test_a_query_is_the_mean_of_the_next_k_points_whatever_was_seen():
     optimizer = AverageOfK(Box(3), np.random.default_rng(1), k=4)
     optimizer.tell(np.zeros((2, 3)), Observation.of(np.array([1.0, 2.0])))
-    assert_array_equal(
-        optimizer.ask(7, optimizer.x), np.random.default_rng(1).random((4, 3)).mean(axis=0)[None]
-    )
+    expected = np.random.default_rng(1).random((4, 3)).mean(axis=0)
+    assert_array_equal(optimizer.ask(7, optimizer.x), expected[None])
 
 
 @pytest.mark.parametrize("k", [2, 5])

@@ -14,7 +14,7 @@ from algorithms import dec_hbo
 from algorithms.api import Observation
 from algorithms.dec_hbo import max_sum
 from algorithms.parts.factors.additive_process import Factors
-from tests.algorithms.grouped import builder, changed
+from tests.algorithms.grouped import builder, changed, played
 from tests.settings import DECHBO
 
 PAPER = changed(
@@ -41,9 +41,8 @@ def tree(rng, d, g):
         factors.append([int(rng.integers(joined)), *new])
         joined += len(new)
     factors += [[int(j)] for j in rng.choice(d, size=2, replace=False)]
-    factors = [
-        tuple(int(j) for j in rng.permutation(factors[i])) for i in rng.permutation(len(factors))
-    ]
+    order = rng.permutation(len(factors))
+    factors = [tuple(map(int, rng.permutation(factors[i]))) for i in order]
     return factors, [rng.standard_normal([g] * len(factor)) for factor in factors]
 
 
@@ -51,11 +50,8 @@ def loops(rng, d, g, partitions=2):
     """The factors of several partitions of d variables into pairs, with cycles in most cases, and
     tables of them.
     """
-    factors = [
-        tuple(int(j) for j in pair)
-        for _ in range(partitions)
-        for pair in rng.permutation(d).reshape(-1, 2)
-    ]
+    pairs = np.concatenate([rng.permutation(d).reshape(-1, 2) for _ in range(partitions)])
+    factors = [tuple(map(int, pair)) for pair in pairs]
     return factors, [rng.standard_normal([g] * 2) for _ in factors]
 
 
@@ -77,9 +73,8 @@ def test_without_cycles_messages_find_the_maximum(seed):
     d, g = int(rng.integers(2, 8)), int(rng.integers(2, 5))
     factors, tables = tree(rng, d, g)
     found = max_sum(factors, tables, d, rounds=2 * d)
-    assert total(factors, tables, found) == pytest.approx(
-        total(factors, tables, everything(d, g)).max(), abs=1e-12
-    )
+    largest = total(factors, tables, everything(d, g)).max()
+    assert total(factors, tables, found) == pytest.approx(largest, abs=1e-12)
 
 
 def test_a_round_carries_a_message_over_one_factor():
@@ -87,10 +82,8 @@ def test_a_round_carries_a_message_over_one_factor():
     as there are factors.
     """
     d, same = 6, np.eye(3)
-    factors, tables = (
-        [(0,)] + [(j, j + 1) for j in range(d - 1)],
-        [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1),
-    )
+    factors = [(0,)] + [(j, j + 1) for j in range(d - 1)]
+    tables = [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1)
     assert_array_equal(max_sum(factors, tables, d, rounds=d), [2] * d)
     # what has not heard it yet
     assert_array_equal(max_sum(factors, tables, d, rounds=3)[3:], [0, 0, 0])
@@ -137,13 +130,6 @@ def evaluate(x):
     return Observation.of(np.sin(6 * x[:, 0] * x[:, 1]) - (x[:, 2:] ** 2).sum(1))
 
 
-def play(optimizer, steps):
-    for _ in range(steps):
-        query = optimizer.ask(1, optimizer.x[:0])
-        optimizer.tell(query, evaluate(query))
-    return optimizer
-
-
 def handed(optimizer, monkeypatch):
     """What `ask` gives to max-sum, and the values (g, d) from which it picks, each by its index."""
     given, kept, picked = [], pickle.dumps(optimizer.rng), []
@@ -183,12 +169,12 @@ def test_there_is_one_value_in_each_slice_of_every_variable(monkeypatch):
     optimizer = told(grid=7)
     _, values = handed(optimizer, monkeypatch)
     assert_array_equal(np.floor(7 * values), np.tile(np.arange(7)[:, None], (1, 4)))
-    _, others = handed(play(optimizer, 1), monkeypatch)
+    _, others = handed(played(optimizer, 1, evaluate), monkeypatch)
     assert (values != others).all()  # drawn anew for each query
 
 
 def test_the_query_is_made_of_the_values_that_messages_choose(monkeypatch):
-    optimizer = play(told(), 3)
+    optimizer = played(told(), 3, evaluate)
     (factors, tables, d, rounds), values = handed(optimizer, monkeypatch)
     expected = values[max_sum(factors, tables, d, rounds), np.arange(d)]
     assert_array_equal(optimizer.ask(1, optimizer.x[:0]), expected[None])
@@ -209,11 +195,8 @@ def test_without_noise_in_the_gram_matrix_the_means_go_through_the_data(gram, th
 
 def test_one_factor_alone_and_factors_apart_need_one_round():
     table = np.random.default_rng(0).standard_normal((4, 4, 4))
-    assert_array_equal(
-        max_sum([(2, 0, 1)], [table], 3, rounds=1)[[2, 0, 1]],
-        np.unravel_index(table.argmax(), table.shape),
-    )
+    found = max_sum([(2, 0, 1)], [table], 3, rounds=1)[[2, 0, 1]]
+    assert_array_equal(found, np.unravel_index(table.argmax(), table.shape))
     apart = [np.random.default_rng(j).standard_normal(6) for j in range(3)]
-    assert_array_equal(
-        max_sum([(0,), (1,), (2,)], apart, 3, rounds=1), [table.argmax() for table in apart]
-    )
+    found = max_sum([(0,), (1,), (2,)], apart, 3, rounds=1)
+    assert_array_equal(found, [table.argmax() for table in apart])

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
-import algorithms
 from algorithms import dumbo
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.dumbo import ADMM, Ascent, Local, Search, agree
 from algorithms.parts.factors import additive_process, interactions
 from algorithms.parts.factors.additive_process import (
@@ -27,7 +26,7 @@ from algorithms.parts.factors.additive_process import (
 from algorithms.parts.factors.decomposition import singletons
 from algorithms.parts.factors.factor_graph import FactorGraph
 from algorithms.parts.search.multistart import boltzmann
-from tests.algorithms.grouped import builder, changed
+from tests.algorithms.grouped import builder, changed, played
 from tests.settings import DUMBO
 
 PAPER = changed(
@@ -74,10 +73,7 @@ def told(optimizer, n=8, seed=7):
 
 
 def play(optimizer, steps):
-    for _ in range(steps):
-        query = optimizer.ask(1, optimizer.x[:0])
-        optimizer.tell(query, evaluate(query))
-    return optimizer
+    return played(optimizer, steps, evaluate)
 
 
 def search(**changes):
@@ -96,30 +92,24 @@ def conditioned(factors, kernel, X, y):
     """moments(i, points (s, m)), (s,) each, of factor i given the sum, eqs. (4) and (5), by dense
     conditioning.
     """
-    V = [list(factor) for factor in factors]
-    K = sum(
-        covariance(kernel, i, X[:, V[i]], X[:, V[i]]) for i in range(len(V))
-    ) + kernel.noise * np.eye(len(X))
+    own = [X[:, list(V)] for V in factors]
+    K = sum(covariance(kernel, i, A, A) for i, A in enumerate(own)) + kernel.noise * np.eye(len(X))
 
     def moments(i, points):
-        k = covariance(kernel, i, points, X[:, V[i]])  # (s, n)
-        return k @ np.linalg.solve(K, y), kernel.outputscale[i] - (
-            k * np.linalg.solve(K, k.T).T
-        ).sum(1)
+        k = covariance(kernel, i, points, own[i])  # (s, n)
+        explained = (k * np.linalg.solve(K, k.T).T).sum(1)
+        return k @ np.linalg.solve(K, y), kernel.outputscale[i] - explained
 
     return moments
 
 
-def drawn(factors, seed, n=8, lengthscale=0.3, d=3):
+def drawn(factors, seed, n=8, d=3):
     """Data of a draw from the additive prior: the model of it, X (n, d), y (n,) and its kernel."""
     rng = np.random.default_rng(seed)
-    X, kernel = (
-        rng.random((n, d)),
-        equal_kernel(len(factors), outputscale=0.7, lengthscale=lengthscale, noise=1e-2),
-    )
-    K = sum(
-        covariance(kernel, i, X[:, list(V)], X[:, list(V)]) for i, V in enumerate(factors)
-    ) + 1e-2 * np.eye(n)
+    X = rng.random((n, d))
+    kernel = equal_kernel(len(factors), outputscale=0.7, lengthscale=0.3, noise=1e-2)
+    own = [X[:, list(V)] for V in factors]
+    K = sum(covariance(kernel, i, A, A) for i, A in enumerate(own)) + 1e-2 * np.eye(n)
     y = np.linalg.cholesky(K) @ rng.standard_normal(n)
     return Factors.of([(factors, solve(Distances(X), factors, kernel, y))], X), X, y, kernel
 
@@ -206,17 +196,12 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
                 )
                 gap = u - centre[list(FACTORS[i])]
                 expected = mean + width * explored - gap @ dual[i] - eta / 2 * (gap**2).sum(1)
-                assert_allclose(
-                    local(np.broadcast_to(u, (len(found), 3, u.shape[1])))[row],
-                    expected,
-                    rtol=1e-8,
-                    atol=1e-10,
-                )
+                value = local(np.broadcast_to(u, (len(found), 3, u.shape[1])))[row]
+                assert_allclose(value, expected, rtol=1e-8, atol=1e-10)
         terms = np.array([moments(i, x[i][None])[1][0] / len(N[i]) ** 2 for i in range(n)])
         before = centre
-        centre = np.array(
-            [np.mean([x[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V]) for j in range(5)]
-        )
+        held = [[(i, V.index(j)) for i, V in enumerate(FACTORS) if j in V] for j in range(5)]
+        centre = np.array([np.mean([x[i][at] for i, at in own]) for own in held])
         eta = penalty if k == 0 else eta
         gaps = [x[i] - centre[list(V)] for i, V in enumerate(FACTORS)]
         dual = [old + eta * gap for old, gap in zip(dual, gaps, strict=True)]
@@ -227,10 +212,8 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
                 copies = [centre - before]
             s = eta * np.linalg.norm(np.concatenate(copies))
             eta *= 2 if r > 10 * s else 0.5 if s > 10 * r else 1
-        for j in range(5):  # what makes (16) the maximiser of (13)
-            assert sum(
-                dual[i][V.index(j)] for i, V in enumerate(FACTORS) if j in V
-            ) == pytest.approx(0, abs=1e-12)
+        for own in held:  # what makes (16) the maximiser of (13)
+            assert sum(dual[i][at] for i, at in own) == pytest.approx(0, abs=1e-12)
     assert_allclose(agreement.x, centre, atol=1e-12)
     assert agreement.residual == pytest.approx(max(np.abs(gap).max() for gap in gaps))
     assert (agreement.rounds, agreement.penalty) == (4, eta)
@@ -249,9 +232,8 @@ def test_the_slopes_of_a_local_problem_agree_with_differences(solved, complete):
         for j in range(m):
             h = np.zeros(m)
             h[j] = 1e-6
-            assert_allclose(
-                slopes[:, :, j], (local(u + h) - local(u - h)) / 2e-6, rtol=1e-5, atol=1e-6
-            )
+            expected = (local(u + h) - local(u - h)) / 2e-6
+            assert_allclose(slopes[:, :, j], expected, rtol=1e-5, atol=1e-6)
 
 
 def test_below_the_floor_there_is_no_slope_of_the_variance():
@@ -348,11 +330,7 @@ def test_factors_without_common_variables_are_maximised_each_by_itself():
     alone |= {"beta_dims": "domain", "grid": 401}
     for seed in range(4):
         one = told(new(4, decomposition=singletons(4), **n), 10, seed)
-        other = told(
-            algorithms.build("add_gpucb.ADDGPUCB", Box(4), np.random.default_rng(0), alone),
-            10,
-            seed,
-        )
+        other = told(builder("add_gpucb.ADDGPUCB", alone, d=4)(), 10, seed)
         assert_allclose(one.solved[0].kernel.lengthscale, other.solved.kernel.lengthscale)
         assert_allclose(one.ask(1, one.x[:0]), other.ask(1, one.x[:0]), atol=1e-3)
         assert (one.report()["residual"], one.report()["neighbours"]) == (0.0, 1.0)
@@ -363,10 +341,8 @@ def test_factors_without_common_variables_are_maximised_each_by_itself():
 
 def test_the_same_decomposition_five_times_explores_less_by_the_root_of_five():
     """Chains that cannot move return equal decompositions."""
-    stacked, apart = (
-        told(new(largest_factor=1, neighbours=rule)).report()
-        for rule in ("stacked", "per-decomposition")
-    )
+    stacked = told(new(largest_factor=1, neighbours="stacked")).report()
+    apart = told(new(largest_factor=1, neighbours="per-decomposition")).report()
     assert stacked["exploration"] == pytest.approx(stacked["sum_of_deviations"] / sqrt(5))
     assert apart["exploration"] == pytest.approx(apart["sum_of_deviations"])
     assert (stacked["neighbours"], apart["neighbours"]) == (5.0, 1.0)
@@ -428,10 +404,8 @@ def test_each_factor_learns_from_its_own_outputs_in_the_units_of_y(agreements):
 def test_with_a_sum_a_factor_is_conditioned_on_all_of_it(agreements):
     optimizer = play(told(new(**{**OBSERVED, "outputs": "sum"})), 2)
     factors, *_ = agreements[-1]
-    y, x = (
-        (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1),
-        np.random.default_rng(1).random(3),
-    )
+    y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
+    x = np.random.default_rng(1).random(3)
     moments = conditioned(OBSERVED["decomposition"], optimizer.solved[0].kernel, optimizer.x, y)
     expected = [moments(i, x[None, list(V)]) for i, V in enumerate(OBSERVED["decomposition"])]
     assert_allclose(np.transpose(factors.moments(x)), np.array(expected)[:, :, 0], rtol=1e-7)
@@ -491,10 +465,8 @@ def test_a_known_model_is_fitted_from_the_scales_that_it_had():
 
 def test_outputs_that_are_not_shown_are_asked_for():
     optimizer = new(**OBSERVED)
-    with pytest.raises(
-        ValueError,
-        match=r"expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that",
-    ):
+    said = "expected the outputs of 3 factors, got 0: choose outputs: sum, or a problem that"
+    with pytest.raises(ValueError, match=said):
         optimizer.tell(np.full((2, 3), 0.5), Observation.of(np.array([1.0, 2.0])))
 
 
@@ -529,23 +501,18 @@ class Bowls:
         self.factors, self.curvatures, self.tops = factors, curvatures, tops
 
     def buckets(self):
-        return [
-            Bowl(np.arange(len(self.factors)), np.array(self.factors), self.curvatures, self.tops)
-        ]
+        index, variables = np.arange(len(self.factors)), np.array(self.factors)
+        return [Bowl(index, variables, self.curvatures, self.tops)]
 
     def agreed(self, d):
         """The maximiser (d,) of the sum: at each variable the mean of the tops, weighted by
         curvature.
         """
-        held = [
-            [
-                (a, t[V.index(j)])
-                for V, a, t in zip(self.factors, self.curvatures, self.tops, strict=True)
-                if j in V
-            ]
-            for j in range(d)
-        ]
-        return np.array([sum(a * t for a, t in own) / sum(a for a, _ in own) for own in held])
+        total, weight = np.zeros(d), np.zeros(d)
+        for V, curvature, tops in zip(self.factors, self.curvatures, self.tops, strict=True):
+            total[list(V)] += curvature * tops
+            weight[list(V)] += curvature
+        return total / weight
 
 
 class Bowl:
@@ -558,29 +525,21 @@ class Bowl:
 
     def slopes(self, u):
         mean, variance = self(u)
-        return (
-            mean,
-            variance,
-            -self.curvatures[:, None, None] * (u - self.tops[:, None]),
-            np.zeros_like(u),
-        )
+        over_mean = -self.curvatures[:, None, None] * (u - self.tops[:, None])
+        return mean, variance, over_mean, np.zeros_like(u)
 
 
 def test_concave_factors_agree_on_the_maximiser_of_their_sum():
     rng, residuals = np.random.default_rng(3), []
-    bowls = Bowls(
-        ((0, 1), (1, 2), (2, 0), (1, 3)),
-        np.array([1.0, 4.0, 2.0, 0.5]),
-        0.1 + 0.8 * rng.random((4, 2)),
-    )
+    factors, curvatures = ((0, 1), (1, 2), (2, 0), (1, 3)), np.array([1.0, 4.0, 2.0, 0.5])
+    bowls = Bowls(factors, curvatures, 0.1 + 0.8 * rng.random((4, 2)))
     graph, optimum = FactorGraph.of(bowls.factors, 4), bowls.agreed(4)
     for rounds in (1, 4, 16, 40):
         rule = {"rounds": rounds, "tolerance": 1e-4, "steps": 200, "rate": 0.01}
         agreement = agreed(bowls, bowls.factors, 4, 1.0, **rule)
         residuals.append(agreement.residual)
-    assert (
-        residuals[0] > 0.1 and residuals[0] > 3 * residuals[1] and residuals[1] > 3 * residuals[2]
-    )
+    assert residuals[0] > 0.1
+    assert residuals[0] > 3 * residuals[1] > 9 * residuals[2]
     assert residuals[-1] < 1e-4 and agreement.rounds < 40
     assert_allclose(agreement.x, optimum, atol=1e-3)
     mean = graph.consensus(bowls.tops.ravel())
@@ -630,17 +589,12 @@ def test_own_outputs_never_leave_more_variance_than_the_sum():
         kernel = Kernel(rng.uniform(0.1, 3, 3), rng.uniform(0.1, 2, 3), noise)
         distances = Distances(X)
         given_sum = Factors.of([(TRIANGLE, solve(distances, TRIANGLE, kernel, y))], X)
-        alone = [
-            Kernel(kernel.outputscale[[i]], kernel.lengthscale[[i]], max(part * noise, 1e-6))
-            for i in range(3)
-        ]
-        given_own = Factors.of(
-            [
-                ((V,), solve(distances, (V,), own, y))
-                for V, own in zip(TRIANGLE, alone, strict=True)
-            ],
-            X,
-        )
+        own = []
+        for i, V in enumerate(TRIANGLE):
+            less = max(part * noise, 1e-6)
+            alone = Kernel(kernel.outputscale[[i]], kernel.lengthscale[[i]], less)
+            own.append(((V,), solve(distances, (V,), alone, y)))
+        given_own = Factors.of(own, X)
         assert (given_own.moments(x)[1] <= given_sum.moments(x)[1] + 1e-9).all()
 
     holds()

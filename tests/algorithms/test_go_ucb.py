@@ -7,6 +7,7 @@ from math import log, sqrt
 
 import numpy as np
 import pytest
+import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from scipy.special import expit
@@ -58,29 +59,12 @@ def central(f, at, step=1e-6):
     return np.array([(f(at + step * e) - f(at - step * e)) / (2 * step) for e in np.eye(len(at))])
 
 
-@pytest.fixture
-def some(network=Network(4, 5)):
-    """A network, 3 points and 3 vectors of parameters."""
-    return network, 3 * rng(1).standard_normal((3, 4)), rng(2).standard_normal((3, network.size))
-
-
-@pytest.fixture
-def torch():
-    return pytest.importorskip("torch")
-
-
-@pytest.fixture
-def twin(torch):
-    """twin(d, hidden, w) -> the same network made of PyTorch's layers, in double precision."""
-
-    def build(d, hidden, w):
-        layers = torch.nn.Sequential(
-            torch.nn.Linear(d, hidden), torch.nn.Sigmoid(), torch.nn.Linear(hidden, 1)
-        ).double()
-        torch.nn.utils.vector_to_parameters(torch.tensor(w), layers.parameters())
-        return layers
-
-    return build
+def twin(d, hidden, w):
+    """The same network made of PyTorch's layers, in double precision."""
+    inner, outer = torch.nn.Linear(d, hidden), torch.nn.Linear(hidden, 1)
+    layers = torch.nn.Sequential(inner, torch.nn.Sigmoid(), outer).double()
+    torch.nn.utils.vector_to_parameters(torch.tensor(w), layers.parameters())
+    return layers
 
 
 # the network
@@ -93,8 +77,9 @@ def test_it_has_the_published_number_of_parameters(d, size):
     assert new(d, hidden=25).report()["parameters"] == size
 
 
-def test_values_and_gradients_are_those_of_pytorch(some, torch, twin):
-    network, x, w = some
+def test_values_and_gradients_are_those_of_pytorch():
+    network = Network(4, 5)
+    x, w = 3 * rng(1).standard_normal((3, 4)), rng(2).standard_normal((3, network.size))
     over_x, over_w = network.gradients(x, w)
     for i in range(3):
         layers, point = twin(4, 5, w[i]), torch.tensor(x[i], requires_grad=True)
@@ -102,9 +87,8 @@ def test_values_and_gradients_are_those_of_pytorch(some, torch, twin):
         value.backward()
         assert_allclose(network(x, w)[i], value.item(), rtol=1e-12)
         assert_allclose(over_x[i], point.grad, rtol=1e-11)
-        assert_allclose(
-            over_w[i], torch.cat([p.grad.ravel() for p in layers.parameters()]), rtol=1e-11
-        )
+        slopes = torch.cat([p.grad.ravel() for p in layers.parameters()])
+        assert_allclose(over_w[i], slopes, rtol=1e-11)
 
 
 def test_saturated_units_overflow_nowhere():
@@ -115,9 +99,7 @@ def test_saturated_units_overflow_nowhere():
 
 
 def test_parameters_start_like_pytorchs_layers():
-    """Uniform within one over the root of the number of inputs,
-    which differs between the layers.
-    """
+    """Uniform within one over the root of the number of inputs, which differs between layers."""
     w = np.array([Network(16, 25).initial(rng(seed)) for seed in range(200)])
     for part, bound in ((w[:, : 25 * 17], 1 / 4), (w[:, 25 * 17 :], 1 / 5)):
         assert stats.kstest(part.ravel(), stats.uniform(-bound, 2 * bound).cdf).pvalue > 1e-3
@@ -129,7 +111,7 @@ def test_parameters_start_like_pytorchs_layers():
 @pytest.mark.parametrize(
     ("method", "optim", "rate"), [("gradient", "SGD", 1e-3), ("adam", "Adam", 1e-2)]
 )
-def test_the_oracle_is_pytorchs_descent_on_the_mean_squared_error(torch, twin, method, optim, rate):
+def test_the_oracle_is_pytorchs_descent_on_the_mean_squared_error(method, optim, rate):
     optimizer = started(d=4, n=7, method=method, oracle_rate=rate, oracle_steps=60)
     layers = twin(4, 3, optimizer.initial)
     x, y = torch.tensor(10 * optimizer.x - 5), torch.tensor(optimizer.y)
@@ -145,12 +127,8 @@ def test_the_oracle_is_pytorchs_descent_on_the_mean_squared_error(torch, twin, m
 
 
 def test_an_oracle_that_diverges_says_so():
-    with (
-        np.errstate(over="ignore", invalid="ignore"),
-        pytest.raises(
-            ArithmeticError, match=r"oracle diverged at rate 1e\+06: choose a smaller oracle\.rate"
-        ),
-    ):
+    said = r"oracle diverged at rate 1e\+06: choose a smaller oracle\.rate"
+    with np.errstate(all="ignore"), pytest.raises(ArithmeticError, match=said):
         started(oracle_rate=1e6, oracle_steps=500)
 
 
@@ -202,9 +180,8 @@ def test_the_closed_form_minimises_the_printed_objective():
     optimizer = started()
     seen, _ = rounds(optimizer, 8)
     rows = np.vstack([sqrt(optimizer.lam) * np.eye(13), *[g for _, g, _, _ in seen]])
-    targets = np.concatenate(
-        [sqrt(optimizer.lam) * optimizer.w0, [w @ g - f + y for w, g, f, y in seen]]
-    )
+    shown = [w @ g - f + y for w, g, f, y in seen]
+    targets = np.concatenate([sqrt(optimizer.lam) * optimizer.w0, shown])
     w, *_ = np.linalg.lstsq(rows, targets)
     assert_allclose(optimizer.w, w, atol=1e-6)
     assert optimizer.report()["rounds_moved"] > 0.5
@@ -256,13 +233,12 @@ def test_the_edge_is_reached_at_the_nearest_point_in_the_norm_of_sigma(ball):
 @pytest.mark.parametrize(
     ("method", "optim", "rate"), [("gradient", "SGD", 0.05), ("adam", "Adam", 0.6)]
 )
-def test_the_ascent_is_pytorchs_over_points_and_parameters(torch, twin, method, optim, rate):
+def test_the_ascent_is_pytorchs_over_points_and_parameters(method, optim, rate):
     """The ball is out of reach; coordinates are cut off at the box; the best end of three is asked
     for.
     """
-    optimizer = started(
-        d=4, norm=100.0, method=method, start="uniform", starts=3, ascent_rate=rate, ascent_steps=40
-    )
+    ascent = {"start": "uniform", "starts": 3, "ascent_rate": rate, "ascent_steps": 40}
+    optimizer = started(d=4, norm=100.0, method=method, **ascent)
     answer(optimizer, rng(3).random((2, 4)))
     before = optimizer.rng.bit_generator.state
     asked = optimizer.ask(1, NOTHING)
@@ -365,15 +341,11 @@ def test_an_oracle_of_every_round_is_that_of_all_data():
 # what was not asked for
 
 
-def state(optimizer):
-    """All that the next query depends on."""
-    names = ("x", "y", "w0", "w", "Sigma", "moment", "asked", "shift", "scale")
-    return [getattr(optimizer, name) for name in names] + [optimizer.rng.bit_generator.state]
-
-
 def assert_same(one, other):
-    for mine, theirs in zip(state(one), state(other), strict=True):
-        np.testing.assert_equal(mine, theirs)
+    """All that the next query depends on, and the query."""
+    for name in ("x", "y", "w0", "w", "Sigma", "moment", "asked", "shift", "scale"):
+        assert_array_equal(getattr(one, name), getattr(other, name))
+    assert one.rng.bit_generator.state == other.rng.bit_generator.state
     assert_array_equal(one.ask(1, NOTHING), other.ask(1, NOTHING))
 
 
@@ -443,13 +415,9 @@ def test_before_phase_two_it_returns_the_best_point():
 
 
 def test_all_ones_make_the_papers_f1():
-    x = 5 * rng().uniform(-1, 1, (6, 20))
-    network = Network(20, 25)
-    assert_allclose(
-        network(x, np.ones((6, network.size))),
-        25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1,
-        rtol=1e-12,
-    )
+    x, network = 5 * rng().uniform(-1, 1, (6, 20)), Network(20, 25)
+    expected = 25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1
+    assert_allclose(network(x, np.ones((6, network.size))), expected, rtol=1e-12)
 
 
 def test_ones_lie_in_every_ball_of_f1():
@@ -458,9 +426,8 @@ def test_ones_lie_in_every_ball_of_f1():
     def f1(u):
         return 25 * expit((10 * u - 5).sum(axis=1) + 1) + 1
 
-    optimizer = started(
-        d=20, n=5, f=f1, **{**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5}
-    )
+    short = {**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5}
+    optimizer = started(d=20, n=5, f=f1, **short)
     for _ in range(25):
         away = optimizer.w - 1
         assert away @ optimizer.Sigma @ away < 0.1 * optimizer.beta

@@ -42,10 +42,8 @@ def wavy(x):
 
 
 def told(kind, n=15, d=3, **changes):
-    optimizer, rng = (
-        new(d, acquisition=kind, exploration=KINDS[kind][0], **changes),
-        np.random.default_rng(0),
-    )
+    optimizer = new(d, acquisition=kind, exploration=KINDS[kind][0], **changes)
+    rng = np.random.default_rng(0)
     x = rng.random((n, d))
     optimizer.tell(x, Observation.of(wavy(x) + 0.05 * rng.standard_normal(n)))
     return optimizer

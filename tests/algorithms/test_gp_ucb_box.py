@@ -5,14 +5,11 @@ import pytest
 import torch
 from numpy.testing import assert_array_equal
 
-from algorithms.api import Box, Observation
-from algorithms.gp_acquisition import GPAcquisition
-from algorithms.parts.search.maximise import ClimbSettings
-from tests.algorithms.grouped import builder, changed
+from algorithms.api import Observation
+from tests.algorithms.grouped import builder, changed, played
 from tests.settings import BOUND
 
 TABLE = changed(BOUND, raw=64, starts=3, steps=30)
-SEARCH = TABLE["climb"]
 
 new = builder("gp_ucb_box.GPUCBBox", TABLE)
 
@@ -33,16 +30,10 @@ def test_a_constant_width_is_the_acquisition_of_that_width():
         "acquisition": "ucb",
         "exploration": 3.0,
         "repetitions": "repeat",
+        "climb": TABLE["climb"],
     }
-    ours, theirs = (
-        new(3, rule="constant", share=3.0),
-        GPAcquisition(Box(3), np.random.default_rng(0), **fixed, climb=ClimbSettings(**SEARCH)),
-    )
-    for optimizer in (ours, theirs):
-        told(optimizer)
-        for _ in range(3):
-            query = optimizer.ask(1, optimizer.x[:0])
-            optimizer.tell(query, Observation.of(wavy(query)))
+    both = new(3, rule="constant", share=3.0), builder("gp_acquisition.GPAcquisition", fixed, 3)()
+    ours, theirs = (played(told(optimizer), 3, wavy) for optimizer in both)
     assert_array_equal(ours.x, theirs.x)
 
 

@@ -97,46 +97,44 @@ def test_the_box_is_halved_while_too_few_candidates_may_be_safe(monkeypatch):
 
 
 def test_where_no_box_has_enough_all_candidates_are_allowed(monkeypatch):
-    optimizer = told(
-        new(3, batch_per_dim=4, length=0.4, shortest=0.04), [0.0], [[-1.0]], np.full((1, 3), 0.5)
-    )
-    query, sides = boxes(
-        optimizer, 12, monkeypatch, lambda points: np.zeros(len(points), dtype=bool)
-    )
+    optimizer = new(3, batch_per_dim=4, length=0.4, shortest=0.04)
+    told(optimizer, [0.0], [[-1.0]], np.full((1, 3), 0.5))
+
+    def nowhere(points):
+        return np.zeros(len(points), dtype=bool)
+
+    query, sides = boxes(optimizer, 12, monkeypatch, nowhere)
     assert_allclose(sides, [0.4, 0.2, 0.1, 0.05], rtol=0.05)  # the next would be 0.025
     assert query.shape == (12, 3)
     assert (np.abs(query - 0.5) <= 0.025).all()
 
 
+SEEN = [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]]
+UNSAFE = [1.0, 5.0], [[1.0], [2.0]]
+TWICE = [1.0, 5.0], [[-1.0, -1.0], [-1.0, 0.2]]  # all constraints must hold
+
+
 @pytest.mark.parametrize(
-    ("y", "g", "standstill", "successes", "failures"),
+    ("design", "y", "g", "standstill", "successes", "failures"),
     [
-        ([6.0, 1.0], [[-1.0], [-1.0]], "nothing", 1, 0),
-        ([6.0, 1.0], [[-1.0], [0.1]], "nothing", 0, 1),  # one is unsafe
-        ([6.0, 1.0], [[0.1], [0.1]], "failure", 0, 1),
-        ([5.004, 1.0], [[-1.0], [0.0]], "nothing", 0, 0),  # safe, and no better
-        ([5.004, 1.0], [[-1.0], [0.0]], "failure", 0, 1),
+        (SEEN, [6.0, 1.0], [[-1.0], [-1.0]], "nothing", 1, 0),
+        (SEEN, [6.0, 1.0], [[-1.0], [0.1]], "nothing", 0, 1),  # one is unsafe
+        (SEEN, [6.0, 1.0], [[0.1], [0.1]], "failure", 0, 1),
+        (SEEN, [5.004, 1.0], [[-1.0], [0.0]], "nothing", 0, 0),  # safe, and no better
+        (SEEN, [5.004, 1.0], [[-1.0], [0.0]], "failure", 0, 1),
+        (UNSAFE, [-9.0], [[0.0]], "nothing", 1, 0),  # the first safe batch
+        (TWICE, [2.0], [[-1.0, 0.1]], "nothing", 0, 1),
+        (TWICE, [2.0], [[-1.0, -0.1]], "nothing", 1, 0),
     ],
 )
 def test_a_success_is_safe_and_better_and_a_failure_is_unsafe(
-    y, g, standstill, successes, failures
+    design, y, g, standstill, successes, failures
 ):
-    optimizer = told(new(standstill=standstill), [1.0, 5.0, 8.0], [[-1.0], [-1.0], [1.0]])
+    optimizer = told(new(standstill=standstill), *design)
     assert untouched(optimizer.search.region)
+    assert_array_equal(optimizer.recommend(), optimizer.x[[0 if design is not SEEN else 1]])
     region = answered(optimizer, y, g).search.region
     assert (region.successes, region.failures) == (successes, failures)
-
-
-def test_the_first_safe_batch_is_a_success():
-    optimizer = told(new(), [1.0, 5.0], [[1.0], [2.0]])
-    assert answered(optimizer, [-9.0], [[0.0]]).search.region.successes == 1
-
-
-def test_of_several_constraints_all_must_hold():
-    optimizer = told(new(), [1.0, 5.0], [[-1.0, -1.0], [-1.0, 0.2]])
-    assert_array_equal(optimizer.recommend(), optimizer.x[[0]])
-    assert answered(optimizer, [2.0], [[-1.0, 0.1]]).search.region.failures == 1
-    assert answered(optimizer, [2.0], [[-1.0, -0.1]]).search.region.successes == 1
 
 
 def test_a_spent_region_starts_again_with_all_data():

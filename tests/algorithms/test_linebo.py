@@ -67,23 +67,16 @@ def oracle(optimizer, x):
     """Mean and standard deviation (q,) at x (q, d) by another library, in standardised units."""
     y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std()
     kernel = ConstantKernel(1.5) * Matern(0.3, nu=2.5)
-    return (
-        GaussianProcessRegressor(kernel, alpha=0.04, optimizer=None)
-        .fit(optimizer.x, y)
-        .predict(x, return_std=True)
-    )
+    theirs = GaussianProcessRegressor(kernel, alpha=0.04, optimizer=None).fit(optimizer.x, y)
+    return theirs.predict(x, return_std=True)
 
 
 def across(origin, direction, count=101):
-    """A grid (count, d) on a line, from face to face of the box,
-    by cutting off what lies outside.
-    """
-    t = np.concatenate(
-        [(face - origin[direction != 0]) / direction[direction != 0] for face in (0.0, 1.0)]
-    )
-    ends = t[
-        [((origin + s * direction > -1e-9) & (origin + s * direction < 1 + 1e-9)).all() for s in t]
-    ]
+    """A grid (count, d) on a line, from face to face of the box, by cutting off what is outside."""
+    along = direction != 0
+    t = np.concatenate([(face - origin[along]) / direction[along] for face in (0.0, 1.0)])
+    at = origin + t[:, None] * direction
+    ends = t[((at > -1e-9) & (at < 1 + 1e-9)).all(1)]
     return origin + np.linspace(ends.min(), ends.max(), count)[:, None] * direction
 
 
@@ -112,9 +105,9 @@ def test_a_query_is_the_largest_bound_on_the_line_and_the_best_point_the_largest
             mean, deviation = oracle(optimizer, line)
             _, query = step(optimizer)
             assert_allclose(query, line[np.argmax(mean + 2 * deviation)], atol=1e-9)
-            assert_allclose(
-                optimizer.best, line[10:91][np.argmax(oracle(optimizer, line)[0][10:91])], atol=1e-9
-            )
+            middle = line[10:91]
+            best = middle[np.argmax(oracle(optimizer, middle)[0])]
+            assert_allclose(optimizer.best, best, atol=1e-9)
             checked += 1
         else:
             best = optimizer.best.copy()
@@ -146,9 +139,8 @@ def test_a_line_ends_by_the_rule(tolerance, lengths):
 def test_a_mean_below_0_never_ends_a_line_early(sign, over):
     optimizer = told(new(2, tolerance=1e9))
     optimizer.told = 3  # more than `fewest`
-    level = Posterior.of(
-        optimizer.posterior.model, torch.from_numpy(optimizer.x), torch.full((4,), sign).double()
-    )
+    values = torch.full((4,), sign).double()
+    level = Posterior.of(optimizer.posterior.model, torch.from_numpy(optimizer.x), values)
     assert optimizer._line_is_over(level) == over
 
 

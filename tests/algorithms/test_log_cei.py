@@ -180,10 +180,8 @@ def test_it_finds_the_optimum_of_a_pressure_vessel():
 @pytest.mark.parametrize("fitted", [True, False])
 def test_the_density_of_nearly_silent_values_is_that_of_scipys_priors(fitted):
     d, model = 3, nearly_silent(3, fitted=fitted)
-    lengthscale, scale, noise = (
-        value.detach().numpy()
-        for value in (model.kernel.base_kernel.lengthscale, model.kernel.outputscale, model.noise)
-    )
+    values = model.kernel.base_kernel.lengthscale, model.kernel.outputscale, model.noise
+    lengthscale, scale, noise = (value.detach().numpy() for value in values)
     expected = (
         stats.lognorm(np.sqrt(3), scale=np.exp(np.sqrt(2)) * np.sqrt(d)).logpdf(lengthscale).sum()
         + stats.gamma(2.0, scale=1 / 0.15).logpdf(scale)
@@ -246,8 +244,7 @@ def test_it_is_never_flat():
 
 def test_silent_noise_is_not_fitted():
     silent = told(likelihood="noise-free")
-    assert all(
-        fitted.posterior.model.noise.item() == pytest.approx(1e-6) for fitted in silent.models
-    )
+    for fitted in silent.models:
+        assert fitted.posterior.model.noise.item() == pytest.approx(1e-6)
     with pytest.raises(ValueError, match="likelihood: expected noisy or noise-free, got 'some'"):
         told(likelihood="some")

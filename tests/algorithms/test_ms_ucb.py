@@ -1,19 +1,16 @@
-"""MS-UCB: the subspaces that it draws, its maximum on them by brute force,
-and GP-UCB as its limit.
-"""
+"""MS-UCB: the subspaces it draws, its maximum on them by brute force, and GP-UCB as its limit."""
 
 import copy
 
 import numpy as np
 import pytest
 import torch
-from numpy.testing import assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal
 
-import algorithms
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.ms_ucb import drawn, first
 from tests import settings
-from tests.algorithms.grouped import builder, changed
+from tests.algorithms.grouped import builder, changed, played
 
 CLIMB = {"raw": 32, "starts": 2, "steps": 20}
 BOUND = changed(settings.BOUND, climb=CLIMB)
@@ -42,15 +39,8 @@ def bound(optimizer, x):
 @pytest.mark.parametrize("low", [3, 7])
 @pytest.mark.parametrize("subspaces", [1, 5])
 def test_a_block_of_all_coordinates_is_gp_ucb(low, subspaces):
-    ours, theirs = (
-        new(low=low, subspaces=subspaces),
-        algorithms.build("gp_ucb_box.GPUCBBox", Box(3), np.random.default_rng(0), BOUND),
-    )
-    for optimizer in (ours, theirs):
-        told(optimizer)
-        for _ in range(3):
-            query = optimizer.ask(1, optimizer.x[:0])
-            optimizer.tell(query, Observation.of(bump(query)))
+    both = new(low=low, subspaces=subspaces), builder("gp_ucb_box.GPUCBBox", BOUND, 3)()
+    ours, theirs = (played(told(optimizer), 3, bump) for optimizer in both)
     assert_array_equal(ours.x, theirs.x)
     assert ours.report() == {"beta": theirs.beta, "subspaces": 0}
 
@@ -63,9 +53,8 @@ def test_the_query_is_the_best_of_all_subspaces(incumbent, subspaces):
     z = twin.random((3, 3))
     if incumbent == "included":
         z = np.vstack([z, optimizer.x[np.argmax(optimizer.y)]])
-    lines = np.stack(
-        [np.column_stack([np.linspace(0, 1, 401), np.tile(point[1:], (401, 1))]) for point in z]
-    )
+    lines = np.tile(z[:, None], (1, 401, 1))
+    lines[:, :, 0] = np.linspace(0, 1, 401)
     assert lines.shape == (subspaces, 401, 3)
     assert bound(optimizer, query)[0] >= bound(optimizer, lines.reshape(-1, 3)).max() - 1e-9
     assert (np.abs(z[:, 1:] - query[0, 1:]).max(1) < 1e-12).sum() == 1
@@ -94,9 +83,8 @@ def test_blocks():
     assert_array_equal(first(rng, 6, 2), [0, 1])
     blocks = np.array([drawn(rng, 6, 2) for _ in range(600)])
     assert (blocks[:, 0] != blocks[:, 1]).all()
-    assert (
-        np.bincount(blocks.ravel(), minlength=6) > 150
-    ).all()  # 200 expected, with standard deviation 12
+    # 200 expected, with standard deviation 12
+    assert (np.bincount(blocks.ravel(), minlength=6) > 150).all()
 
 
 def test_only_the_block_moves_away_from_a_drawn_point():
@@ -106,6 +94,5 @@ def test_only_the_block_moves_away_from_a_drawn_point():
         block = drawn(twin, 4, 2)
         others = np.setdiff1d(np.arange(4), block)
         z = twin.random((1, 4))
-        np.testing.assert_allclose(
-            optimizer.ask(1, optimizer.x[:0])[0, others], z[0, others], atol=1e-15
-        )
+        (query,) = optimizer.ask(1, optimizer.x[:0])
+        assert_allclose(query[others], z[0, others], atol=1e-15)

@@ -24,14 +24,9 @@ def ring(arm):
 
 
 def new(neighbours=heir, population=10, tournament=3, replacement="with", seed=0):
-    domain = Arms(np.zeros((A, 1)), neighbours=neighbours)
-    return RegularizedEvolution(
-        domain,
-        np.random.default_rng(seed),
-        population=population,
-        tournament=tournament,
-        replacement=replacement,
-    )
+    domain, rng = Arms(np.zeros((A, 1)), neighbours=neighbours), np.random.default_rng(seed)
+    settings = {"population": population, "tournament": tournament, "replacement": replacement}
+    return RegularizedEvolution(domain, rng, **settings)
 
 
 def told(arms, values, **options):
@@ -68,18 +63,13 @@ def test_what_is_pending_counts_as_begun_but_is_nobodys_parent(known):
         assert set(answers) == set(np.arange(known) + 100)
         assert uniform(asked(told(np.arange(known), np.zeros(known)), 3000, pending[1:]))
     else:
-        assert uniform(
-            np.append(
-                answers, asked(told(np.arange(known), np.zeros(known), seed=1), 1500, pending)
-            )
-        )
+        more = asked(told(np.arange(known), np.zeros(known), seed=1), 1500, pending)
+        assert uniform(np.append(answers, more))
 
 
 def test_a_tournament_of_everybody_breeds_the_best_alive_and_the_oldest_dies_however_good_it_is():
     population, draw = 6, np.random.default_rng(1)
-    optimizer = new(
-        neighbours=ring, population=population, tournament=population, replacement="without"
-    )
+    optimizer = new(ring, population, tournament=population, replacement="without")
     alive, buried, best_was_dead = deque(maxlen=population), -np.inf, 0
     for step in range(200):
         query = optimizer.ask(1, NOTHING)
@@ -99,35 +89,25 @@ def test_a_tournament_of_everybody_breeds_the_best_alive_and_the_oldest_dies_how
 def test_the_parent_has_the_rank_of_the_best_of_a_random_tournament(replacement, tournament):
     population, n = 7, 3000
     values = np.random.default_rng(2).permutation(population)  # value = rank from the worst
-    optimizer = told(
-        np.arange(population),
-        values,
-        population=population,
-        tournament=tournament,
-        replacement=replacement,
-    )
+    rule = {"population": population, "tournament": tournament, "replacement": replacement}
+    optimizer = told(np.arange(population), values, **rule)
     ranks = values[asked(optimizer, n) - 100]
+    r = np.arange(population)
     if replacement == "with":
-        expected = [
-            ((r + 1) ** tournament - r**tournament) / population**tournament
-            for r in range(population)
-        ]
+        expected = ((r + 1) ** tournament - r**tournament) / population**tournament
     else:
-        expected = [
-            comb(r, tournament - 1) / comb(population, tournament) for r in range(population)
-        ]
+        expected = np.array([comb(k, tournament - 1) for k in r]) / comb(population, tournament)
     counts = np.bincount(ranks, minlength=population)
-    assert counts[np.array(expected) == 0].sum() == 0
-    rare = np.array(expected) < 5 / n
-    grouped, means = ([*part[~rare], part[rare].sum()] for part in (counts, n * np.array(expected)))
+    assert counts[expected == 0].sum() == 0
+    rare = expected < 5 / n
+    grouped, means = ([*part[~rare], part[rare].sum()] for part in (counts, n * expected))
     means[-1] += 1e-9  # an empty group
     assert stats.chisquare(grouped, means, sum_check=False).pvalue > 1e-4
 
 
 def test_ties_are_broken_by_the_draw_of_the_tournament():
-    optimizer = told(
-        np.arange(6), np.full(6, 0.5), population=6, tournament=6, replacement="without"
-    )
+    everybody = {"population": 6, "tournament": 6, "replacement": "without"}
+    optimizer = told(np.arange(6), np.full(6, 0.5), **everybody)
     counts = np.bincount(asked(optimizer, 3000) - 100, minlength=6)
     assert stats.chisquare(counts).pvalue > 1e-4
 
@@ -141,9 +121,8 @@ def test_of_existing_data_the_last_ones_are_the_population(blocks):
         optimizer.tell(arms, Observation.of(100.0 - arms))
         start += size
     assert_array_equal(np.unique(asked(optimizer, 1000)), 100 + np.arange(22, 30))
-    strict = told(
-        np.arange(30), 100.0 - np.arange(30), population=8, tournament=8, replacement="without"
-    )
+    everybody = {"population": 8, "tournament": 8, "replacement": "without"}
+    strict = told(np.arange(30), 100.0 - np.arange(30), **everybody)
     assert set(asked(strict, 50)) == {122}
 
 
@@ -156,22 +135,20 @@ def test_a_child_is_a_uniform_neighbour_and_one_that_two_edits_reach_twice_as_li
 
 def test_an_arm_without_neighbours_is_answered_by_a_uniform_arm():
     """Only the best is one: the others breed."""
-    optimizer = told(
-        np.arange(10),
-        np.arange(10.0),
-        neighbours=lambda arm: NOTHING if arm == 9 else heir(arm),
-        tournament=10,
-        replacement="without",
-    )
+
+    def neighbours(arm):
+        return NOTHING if arm == 9 else heir(arm)
+
+    everybody = {"tournament": 10, "replacement": "without"}
+    optimizer = told(np.arange(10), np.arange(10.0), neighbours=neighbours, **everybody)
     assert uniform(asked(optimizer, 3000))
     optimizer.tell(np.array([30]), Observation.of(np.array([99.0])))
     assert set(asked(optimizer, 50)) == {130}
 
 
 def test_the_best_is_found_among_negative_and_equal_values():
-    optimizer = told(
-        np.arange(4), [-5.0, -3.0, -3.0, -9.0], population=4, tournament=4, replacement="without"
-    )
+    everybody = {"population": 4, "tournament": 4, "replacement": "without"}
+    optimizer = told(np.arange(4), [-5.0, -3.0, -3.0, -9.0], **everybody)
     assert set(asked(optimizer, 200)) == {101, 102}
 
 

@@ -131,21 +131,14 @@ def test_the_density_is_scipys(model):
     noise = stats.lognorm(10) if official else stats.gamma(0.9, scale=1 / 10)
     for z in positions(sampler, 3):
         v, tau, rho = np.exp(z[0]), np.exp(z[1]), np.exp(z[2:5])
-        expected = (
-            variance.logpdf(v)
-            + stats.halfcauchy(scale=0.1).logpdf(tau)
-            + stats.halfcauchy.logpdf(rho).sum()
-            + z.sum()
-        )
-        above = noise.logpdf(np.exp(z[-1])) if learned else 0.0
+        expected = variance.logpdf(v) + (noise.logpdf(np.exp(z[-1])) if learned else 0.0)
+        expected += stats.halfcauchy(scale=0.1).logpdf(tau) + z.sum()
+        expected += stats.halfcauchy.logpdf(rho).sum()
         length = 1 / np.sqrt(tau * rho)
         K = v * (Matern(length, nu=2.5) if sampler.kernel == "matern" else RBF(length))(x)
         K += (0.0 if official else 1.0) + (1e-3 + learned * np.exp(z[-1])) * np.eye(11)
-        expected += (
-            above
-            + stats.multivariate_normal(np.zeros(11), K).logpdf(y)
-            + 11 * np.log(2 * np.pi) / 2
-        )
+        evidence = stats.multivariate_normal(np.zeros(11), K).logpdf(y)
+        expected += evidence + 11 * np.log(2 * np.pi) / 2
         assert_allclose(ours(z)[0], expected, rtol=1e-9)
 
 
@@ -161,25 +154,18 @@ def test_the_gradient_is_that_of_central_differences():
 def test_the_density_is_botorchs_with_its_mean_integrated_out(noise_as):
     from botorch.models.fully_bayesian import MIN_INFERRED_NOISE_LEVEL, SaasPyroModel
 
-    sampler, (x, y) = (
-        new(priors="botorch", noise=MIN_INFERRED_NOISE_LEVEL, noise_as=noise_as).sampler,
-        data(9, 3),
-    )
+    least, (x, y) = MIN_INFERRED_NOISE_LEVEL, data(9, 3)
+    sampler = new(priors="botorch", noise=least, noise_as=noise_as).sampler
     model = SaasPyroModel()
     X, Y = torch.from_numpy(x), torch.from_numpy(y)[:, None]
-    model.set_inputs(
-        X, Y, None if sampler.learned else torch.full_like(Y, MIN_INFERRED_NOISE_LEVEL)[:, 0]
-    )
+    model.set_inputs(X, Y, None if sampler.learned else torch.full_like(Y, least)[:, 0])
     ours, nodes = density(sampler, x, y, 9), np.linspace(-8, 8, 801)
     theirs = jax.jit(jax.vmap(lambda parameters: log_density(model.sample, (), {}, parameters)[0]))
     for z in positions(sampler, 3):
-        names = ["outputscale", "kernel_tausq", "_kernel_inv_length_sq"] + [
-            "noise"
-        ] * sampler.learned
-        values = [np.exp(z[0]), np.exp(z[1]), np.exp(z[2:5])] + [np.exp(z[-1])] * sampler.learned
+        values = {"outputscale": z[0], "kernel_tausq": z[1], "_kernel_inv_length_sq": z[2:5]}
+        values |= {"noise": z[-1]} if sampler.learned else {}
         several = {
-            name: np.repeat(np.asarray(value)[None], len(nodes), 0)
-            for name, value in zip(names, values, strict=True)
+            name: np.repeat(np.exp(value)[None], len(nodes), 0) for name, value in values.items()
         }
         integrated = logsumexp(theirs({**several, "mean": nodes})) + np.log(nodes[1] - nodes[0])
         assert_allclose(ours(z)[0] - z.sum(), integrated + 9 * np.log(2 * np.pi) / 2, rtol=1e-6)
@@ -195,10 +181,8 @@ def certain():
 def test_what_the_data_do_not_say_is_drawn_from_the_prior(certain):
     z, _ = certain.run(np.full((1, 2), 0.5), np.zeros(1), None, 0)
     for column, scale in ((1, 0.1), (2, 1.0), (3, 1.0)):
-        u, ess = (
-            stats.halfcauchy(scale=scale).cdf(np.exp(z[:, column])),
-            effective_sample_size(z[None, :, column]),
-        )
+        u = stats.halfcauchy(scale=scale).cdf(np.exp(z[:, column]))
+        ess = effective_sample_size(z[None, :, column])
         assert ess > 500
         assert stats.kstest(u, "uniform").statistic < 1.95 / np.sqrt(ess)  # 0.1 % level
 
@@ -245,6 +229,10 @@ def test_a_chain_that_stands_where_nothing_is_possible_starts_afresh():
     assert np.isfinite(optimizer.chain.z).all() and np.abs(optimizer.chain.z).max() < 100
 
 
+def mixed(draws, x, y, kernel="matern"):
+    return Mixture.of(draws, CORRELATIONS[kernel], torch.from_numpy(x), torch.from_numpy(y))
+
+
 @pytest.mark.parametrize("kernel", ["matern", "rbf"])
 @pytest.mark.parametrize("mean", [0.0, 1.0])
 def test_the_mixture_is_dense_conditioning(kernel, mean):
@@ -252,35 +240,28 @@ def test_the_mixture_is_dense_conditioning(kernel, mean):
     x[-1] = 0.5
     draws = saas.Draws(draw.random(4) + 0.5, draw.random((4, 3)) * 9, draw.random(4) / 10, mean)
     Z = torch.from_numpy(draw.random((6, 3)))
-    means, variances = Mixture.of(
-        draws, CORRELATIONS[kernel], torch.from_numpy(x), torch.from_numpy(y)
-    )(Z)
+    means, variances = mixed(draws, x, y, kernel)(Z)
     for s in range(4):
-        corr = {"matern": Matern(nu=2.5), "rbf": RBF()}[kernel].set_params(
-            length_scale=1 / np.sqrt(draws.weights[s])
-        )
-        k, K = (
-            draws.variance[s] * corr(x, Z) + mean,
-            draws.variance[s] * corr(x) + mean + draws.noise[s] * np.eye(9),
-        )
+        corr = {"matern": Matern(nu=2.5), "rbf": RBF()}[kernel]
+        corr.set_params(length_scale=1 / np.sqrt(draws.weights[s]))
+        k = draws.variance[s] * corr(x, Z) + mean
+        K = draws.variance[s] * corr(x) + mean + draws.noise[s] * np.eye(9)
         assert_allclose(means[s], k.T @ np.linalg.solve(K, y), rtol=1e-8)
-        assert_allclose(
-            variances[s], draws.variance[s] + mean - (k * np.linalg.solve(K, k)).sum(0), rtol=1e-8
-        )
+        left = draws.variance[s] + mean - (k * np.linalg.solve(K, k)).sum(0)
+        assert_allclose(variances[s], left, rtol=1e-8)
 
 
 def test_the_acquisition_is_the_mean_of_the_improvements():
     (x, y), draw = data(9, 3), np.random.default_rng(2)
     draws = saas.Draws(draw.random(5) + 0.5, draw.random((5, 3)) * 9, np.full(5, 0.01), 0.0)
-    mixture = Mixture.of(draws, CORRELATIONS["matern"], torch.from_numpy(x), torch.from_numpy(y))
+    mixture = mixed(draws, x, y)
     Z = torch.from_numpy(draw.random((600, 3)))  # more than one portion of rows
     promise = log_mean_ei(mixture, Z, 0.5)
     assert promise.shape == (600,)
     mean, sigma = (moment.numpy()[..., :4] for moment in mixture(Z))
-    sampled = np.maximum(
-        mean + np.sqrt(sigma) * draw.standard_normal((400_000, 1, 1)) - 0.5, 0
-    ).mean((0, 1))
-    assert_allclose(promise[:4].exp(), sampled, rtol=0.02, atol=1e-4)
+    f = mean + np.sqrt(sigma) * draw.standard_normal((400_000, 1, 1))
+    gain = np.maximum(f - 0.5, 0).mean((0, 1))
+    assert_allclose(promise[:4].exp(), gain, rtol=0.02, atol=1e-4)
     alone = torch.cat([log_mean_ei(mixture, row[None], 0.5) for row in Z[250:260]])
     assert_allclose(promise[250:260], alone, rtol=1e-10)
 
@@ -288,17 +269,12 @@ def test_the_acquisition_is_the_mean_of_the_improvements():
 def test_its_promise_has_a_slope_everywhere():
     (x, y), draw = data(9, 3), np.random.default_rng(2)
     draws = saas.Draws(draw.random(5) + 0.5, draw.random((5, 3)) * 9, np.full(5, 0.01), 0.0)
-    mixture = Mixture.of(draws, CORRELATIONS["matern"], torch.from_numpy(x), torch.from_numpy(y))
+    mixture = mixed(draws, x, y)
     X = torch.from_numpy(np.vstack([x[:3], draw.random((3, 3))])).requires_grad_()  # at data too
     (slopes,) = torch.autograd.grad(log_mean_ei(mixture, X, 1.0).sum(), X)
-    for i in range(3):
-        step = torch.zeros(6, 3, dtype=torch.float64)
-        step[:, i] = 1e-6
-        ends = (
-            log_mean_ei(mixture, X.detach() + step, 1.0)
-            - log_mean_ei(mixture, X.detach() - step, 1.0)
-        ) / 2e-6
-        assert_allclose(slopes[:, i], ends, rtol=1e-4, atol=1e-4)
+    for i, step in enumerate(1e-6 * torch.eye(3, dtype=torch.float64)):
+        up, down = (log_mean_ei(mixture, X.detach() + s, 1.0) for s in (step, -step))
+        assert_allclose(slopes[:, i], (up - down) / 2e-6, rtol=1e-4, atol=1e-4)
 
 
 def test_the_best_observation_has_a_neighbour_among_the_candidates():
@@ -369,12 +345,7 @@ def late():
 
 def means(sampler, z, x, y, Z):
     """Posterior mean of f at Z (q, d) under every sample, (s, q)."""
-    mixture = Mixture.of(
-        sampler.parameters(z),
-        CORRELATIONS[sampler.kernel],
-        torch.from_numpy(x),
-        torch.from_numpy(y),
-    )
+    mixture = mixed(sampler.parameters(z), x, y, sampler.kernel)
     return mixture(torch.from_numpy(Z))[0].numpy()
 
 
@@ -382,11 +353,10 @@ def scores(one, other):
     """Differences between the means of two chains (s, k) in standard errors, which count effective
     samples.
     """
-    errors = [
-        values.var(0) / np.maximum(effective_sample_size(values[None]), 1.0)
-        for values in (one, other)
-    ]
-    return (one.mean(0) - other.mean(0)) / np.sqrt(errors[0] + errors[1])
+    error = 0.0
+    for values in (one, other):
+        error += values.var(0) / np.maximum(effective_sample_size(values[None]), 1.0)
+    return (one.mean(0) - other.mean(0)) / np.sqrt(error)
 
 
 @pytest.mark.slow

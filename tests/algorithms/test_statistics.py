@@ -1,5 +1,7 @@
 """Every optimizer is better than uniform random search at what it is made for."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -48,9 +50,7 @@ def test_on_arms_it_beats_uniform_random_search(name, smooth):
     parameters = {**one.parameters, **narrow}
     for seed in range(SEEDS):
         points, f = smooth(seed, A=150)
-        made = type(one)(one.name, one.label, parameters).build(
-            Arms(points), np.random.default_rng(seed)
-        )
+        made = replace(one, parameters=parameters).build(Arms(points), np.random.default_rng(seed))
         uniform = RandomSearch(Arms(points), np.random.default_rng(seed))
         wins += cumulative_regret(made, f, seed) < cumulative_regret(uniform, f, seed)
     assert_most(wins)

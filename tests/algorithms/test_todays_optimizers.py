@@ -3,6 +3,7 @@ hand, in its own sense and with its own constraints.
 """
 
 import copy
+from functools import partial
 
 import botorch
 import cma
@@ -16,6 +17,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import algorithms
 from algorithms.api import Box, Observation
+from tests.algorithms.grouped import played
 
 DESIGN = np.random.default_rng(300).random((8, 2))
 BEST = np.array([0.3, 0.6])
@@ -54,11 +56,8 @@ def told(name, constrained=False, **changes):
     return optimizer
 
 
-def played(optimizer, steps, constrained=False):
-    for _ in range(steps):
-        query = optimizer.ask(1, optimizer.x[:0])
-        optimizer.tell(query, shown(query, constrained))
-    return optimizer
+def play(optimizer, steps, constrained=False):
+    return played(optimizer, steps, partial(shown, constrained=constrained))
 
 
 def seed_of(optimizer, top):
@@ -69,7 +68,7 @@ def seed_of(optimizer, top):
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "steps"), [("logei", 8), ("gp", 15), ("tpe", 80), ("cma", 90)])
 def test_it_finds_the_best_feasible_point(name, steps):
-    optimizer = played(told(name, constrained=True), steps, constrained=True)
+    optimizer = play(told(name, constrained=True), steps, constrained=True)
     best = optimizer.recommend()
     assert wall(best)[0] <= 0
     assert bowl(best)[0] > -0.05
@@ -137,25 +136,16 @@ def test_cma_is_pycmas_loop_of_ask_and_tell(constrained, tmp_path, monkeypatch):
     optimizer = new("cma")
     draws = copy.deepcopy(optimizer.rng)
     optimizer.tell(DESIGN, shown(DESIGN, constrained))
-    played(optimizer, 30, constrained)
+    play(optimizer, 30, constrained)
     numbers = []
     feasible = wall(DESIGN) <= 0 if constrained else np.ones(len(DESIGN), dtype=bool)
-    strategy = cma.CMAEvolutionStrategy(
-        DESIGN[np.argmax(np.where(feasible, bowl(DESIGN), -np.inf))],
-        0.3,
-        {
-            "bounds": [0, 1],
-            "randn": lambda *shape: numbers[-1].standard_normal(shape),
-            "seed": np.nan,
-            "verbose": -9,
-        },
-    )
-    value = (
-        cma.ConstrainedFitnessAL(lambda x: -bowl(x), lambda x: [wall(x)])
-        if constrained
-        else lambda x: -bowl(x)
-    )
-    theirs = []
+    best = DESIGN[np.argmax(np.where(feasible, bowl(DESIGN), -np.inf))]
+    settings = {"bounds": [0, 1], "seed": np.nan, "verbose": -9}
+    settings["randn"] = lambda *shape: numbers[-1].standard_normal(shape)
+    strategy = cma.CMAEvolutionStrategy(best, 0.3, settings)
+    theirs, value = [], lambda x: -bowl(x)
+    if constrained:
+        value = cma.ConstrainedFitnessAL(value, lambda x: [wall(x)])
     for _ in range(5):
         numbers.append(np.random.default_rng(int(draws.integers(2**63))))
         points = strategy.ask()
@@ -171,9 +161,7 @@ def test_cma_is_pycmas_loop_of_ask_and_tell(constrained, tmp_path, monkeypatch):
 def test_cma_begins_anew_with_a_larger_population():
     optimizer = told("cma")
     assert optimizer.report() == {"sigma": 0.3, "population": 6.0, "restarts": 0.0}
-    for _ in range(40):
-        query = optimizer.ask(1, optimizer.x[:0])
-        optimizer.tell(query, Observation.of(np.zeros(1)))
+    played(optimizer, 40, lambda query: np.zeros(1))
     assert optimizer.report()["restarts"] > 0
     assert optimizer.report()["population"] == 6 * 2 ** optimizer.report()["restarts"]
 
@@ -192,7 +180,7 @@ def test_cma_hands_out_a_generation_and_then_more_of_its_distribution():
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_is_written(name, tmp_path, monkeypatch, capfd):
     monkeypatch.chdir(tmp_path)
-    played(told(name, constrained=True), 2, constrained=True)
+    play(told(name, constrained=True), 2, constrained=True)
     assert list(tmp_path.iterdir()) == []
     assert capfd.readouterr().out == ""
 
@@ -217,9 +205,9 @@ def test_ngopt_is_nevergrads_loop_of_ask_and_tell(horizon, constrained):
         candidate = theirs.ask()
         points.append(candidate.value)
         tell(candidate)
-    played(optimizer, 25, constrained)
+    play(optimizer, 25, constrained)
     assert_allclose(optimizer.x[len(DESIGN) :], points, atol=1e-12)
-    free = played(told("ngopt", horizon=horizon), 25)
+    free = play(told("ngopt", horizon=horizon), 25)
     assert (free.x == optimizer.x).all() != constrained  # it hears of constraints
 
 
@@ -227,7 +215,7 @@ def test_ngopt_tells_the_best_before_its_first_answer_however_it_was_split():
     together, apart = told("ngopt"), new("ngopt")
     for row in range(len(DESIGN)):
         apart.tell(DESIGN[row : row + 1], shown(DESIGN[row : row + 1]))
-    assert_array_equal(played(together, 5).x, played(apart, 5).x)
+    assert_array_equal(play(together, 5).x, play(apart, 5).x)
     assert_allclose(together.x[len(DESIGN)], DESIGN[np.argmax(bowl(DESIGN))])
 
 

@@ -51,18 +51,6 @@ def test_a_batch_counts_once_and_must_improve_by_a_share_of_the_best(y, successe
     assert (region.successes, region.failures) == (successes, failures)
 
 
-def test_a_restart_hands_out_its_design_whatever_else_is_told():
-    optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])
-    for _ in range(9):
-        if not optimizer.search.region.restarts:
-            answered(optimizer, [0.0])
-    design = optimizer.search.design.copy()
-    told(optimizer, bowl(HISTORY[:3]), HISTORY[:3])
-    assert_array_equal(optimizer.search.design, design)
-    told(optimizer, bowl(design[1:2]), design[1:2])
-    assert_array_equal(optimizer.search.design, np.delete(design, 1, axis=0))
-
-
 def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
     optimizer = told(new(length=0.01, patience=1), [1.0, 2.0])  # the second shrink is below 2^-7
     for _ in range(9):  # a spent region has been asked often enough
@@ -87,7 +75,7 @@ def test_a_spent_region_restarts_with_a_fresh_design_and_forgets():
     assert_array_equal(optimizer.recommend(), optimizer.x[[1]])
 
 
-def test_a_design_is_handed_out_in_batches_and_may_be_told_in_part():
+def test_a_design_is_handed_out_in_batches_and_may_be_told_in_part_whatever_else_is_told():
     optimizer = new(batch=3, restart_per_dim=4)
     told(optimizer, [1.0])
     design = np.random.default_rng(0).random((8, 2))
@@ -95,6 +83,7 @@ def test_a_design_is_handed_out_in_batches_and_may_be_told_in_part():
     for low, high in ((0, 3), (2, 5), (4, 7), (6, 8)):
         query = optimizer.ask(10, optimizer.x[:0])
         assert_array_equal(query, design[low:high])
+        told(optimizer, bowl(HISTORY[low : low + 1]), HISTORY[low : low + 1])
         told(optimizer, bowl(query[:2]), query[:2])
     assert len(optimizer.search.design) == 0 and optimizer.ask(10, optimizer.x[:0]).shape == (3, 2)
 

@@ -13,14 +13,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-import algorithms
 from algorithms import gp_acquisition
-from algorithms.api import Box, Observation
+from algorithms.api import Observation
 from algorithms.parts.numerics.transforms import Units
 from algorithms.parts.processes.fitting import Fitted
 from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import Model
 from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
+from tests.algorithms.grouped import builder
 
 Array = NDArray[np.float64]
 ORACLES = Path(__file__).parent / "oracles"
@@ -160,27 +160,15 @@ class Known:
 
 def scaled(case: Case) -> Hyperparameters:
     """The given hyperparameters of a case in units of the cube and of y with variance 1."""
-    parameters, variance = case.given, float(np.var(case.data()[1]))
-    return Hyperparameters(
-        tuple(length / (case.high - case.low) for length in parameters.lengthscale),
-        parameters.outputscale / variance,
-        parameters.noise / variance,
-        0.0,
-    )
+    given, variance = case.given, float(np.var(case.data()[1]))
+    lengthscale = tuple(length / (case.high - case.low) for length in given.lengthscale)
+    return Hyperparameters(lengthscale, given.outputscale / variance, given.noise / variance, 0.0)
 
 
 def optimizer(case: Case, surrogate: str, acquisition: str, exploration: float, **changes: object):
     """The method of a paper's line, told nothing yet; `surrogate` and `inputs` are the paper's."""
-    parameters = {
-        "surrogate": surrogate,
-        "acquisition": acquisition,
-        "exploration": exploration,
-        **WELL,
-        **changes,
-    }
-    return algorithms.build(
-        "gp_acquisition.GPAcquisition", Box(case.d), np.random.default_rng(0), parameters
-    )
+    own = {"surrogate": surrogate, "acquisition": acquisition, "exploration": exploration}
+    return builder("gp_acquisition.GPAcquisition", {**own, **WELL, **changes}, case.d)()
 
 
 def given(model: Model, parameters: Hyperparameters) -> Model:

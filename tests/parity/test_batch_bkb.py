@@ -9,10 +9,9 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -62,13 +61,12 @@ class Draws:
     later update takes one vector with a number for each arm.
     """
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         self.state = np.random.RandomState(seed)
         self.started = False
-        self.method: BKB | BBKB | None = None
+        self.method = None
 
-    def random(self, size: int) -> Array:
-        assert self.method is not None
+    def random(self, size):
         if not self.started:
             self.started = True
             return np.zeros(size)
@@ -80,22 +78,22 @@ class Draws:
 class Uniforms:
     """A generator of NumPy's older kind, as the public code of BLESS has it."""
 
-    def __init__(self, seed: int) -> None:
+    def __init__(self, seed):
         self.state = np.random.RandomState(seed)
 
-    def random(self, size: int) -> Array:
+    def random(self, size):
         return self.state.rand(size)
 
 
 @pytest.fixture(scope="module")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str], Instance]]:
+def instance(tmp_path_factory):
     """instance(name): a real table, prepared from data/raw or the mirror; skips where neither has
     it and no mirror is named, fails where a named one lacks it.
     """
     root = tmp_path_factory.mktemp("tables")
-    made: dict[str, Instance | DataUnavailable] = {}
+    made = {}
 
-    def build(name: str) -> Instance:
+    def build(name):
         if name not in made:
             made[name] = synthetic() if name == "synthetic" else table(name, root)
         found = made[name]
@@ -112,7 +110,7 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[[str
         yield build
 
 
-def table(name: str, root: Path) -> Instance | DataUnavailable:
+def table(name, root):
     raw = Path("data", "raw", read_manifest(ROOT)[name].mirror[0].path)
     if (ROOT / raw).is_file() and not (root / raw).exists():
         (root / raw).parent.mkdir(parents=True, exist_ok=True)
@@ -128,13 +126,13 @@ def table(name: str, root: Path) -> Instance | DataUnavailable:
     return Instance(problem.domain.points, f, noise=0.01, lam=1e-4, known=2)
 
 
-def synthetic() -> Instance:
+def synthetic():
     points = np.random.default_rng(7).random((500, 3))
     f = np.sin(6 * points[:, 0]) * np.cos(5 * points[:, 1]) + points[:, 2]
     return Instance(points, (f - f.min()) / np.ptp(f), noise=0.05, lam=0.1, known=100)
 
 
-def oracle(key: str) -> Trace:
+def oracle(key):
     name = "batch-bkb-block" if key.startswith("synthetic") else "batch-bkb"
     arrays = np.load(ORACLES / f"{name}.npz")
     rows = json.loads((ORACLES / f"{name}.json").read_text(encoding="utf-8"))
@@ -144,19 +142,13 @@ def oracle(key: str) -> Trace:
     return Trace(arrays[f"{key}-arms"].astype(np.int64), batches, row["regret"], row["dictionary"])
 
 
-def run(
-    key: str,
-    given: Instance,
-    kind: type[BKB] | type[BBKB] | None = None,
-    until: Indices | None = None,
-    **changes: Any,
-) -> Trace:
+def run(key, given, kind=None, until=None, **changes):
     """The method of an oracle's key on the same noise and draws; `kind` and `changes` make a
     mutant, which stops after the batch in which it parts from the pulls `until`.
     """
     name, method, T, seed = key.split("-")
     budget, rng = int(T), Draws(int(seed))
-    parameters: dict[str, Any] = {
+    parameters = {
         "bandwidth": BANDWIDTHS[name],
         "lam": given.lam,
         "xi": math.sqrt(given.lam),
@@ -174,8 +166,7 @@ def run(
     optimizer = kind(Arms(given.points), rng, **{**parameters, **own, **changes})
     rng.method = optimizer
     noise = np.random.default_rng([int(seed), 1]).normal(0, given.noise, budget + 50)
-    batches: list[int] = []
-    query: Indices = np.arange(given.known)
+    batches, query = [], np.arange(given.known)
     while True:
         t = len(optimizer.y)
         seen = given.f[query] + noise[t : t + len(query)]
@@ -202,9 +193,7 @@ def run(
         "synthetic-GlobalLocal-1100-0",
     ],
 )
-def test_every_pull_is_that_of_the_public_code(
-    key: str, instance: Callable[[str], Instance]
-) -> None:
+def test_every_pull_is_that_of_the_public_code(key, instance):
     expected, got = oracle(key), run(key, instance(key.partition("-")[0]))
     assert_same_run(expected.arms, got.arms)
     assert got.batches == expected.batches
@@ -212,7 +201,7 @@ def test_every_pull_is_that_of_the_public_code(
     assert got.dictionary == expected.dictionary
 
 
-def widened(kind: type, change: Callable[[Any, float], float]) -> type:
+def widened(kind, change):
     """A mutant whose width of the confidence bounds is what `change` makes of it."""
     name = "alpha" if kind is BBKB else "beta"
     width = getattr(kind, name).fget
@@ -223,23 +212,23 @@ class BatchesWithoutC(BBKB):
     """Batches end as if C were 1; the width keeps C."""
 
     @property
-    def alpha(self) -> float:
+    def alpha(self):
         drift = C if self.resparsifications > 1 else 1.0
         return self.confidence.reference_code(drift * self.information)
 
-    def batch(self, room: int) -> Any:
+    def batch(self, room):
         self.C = 1.0
         return super().batch(room)
 
 
 class BatchesWithoutTheBreachingArm(BBKB):
-    def batch(self, room: int) -> Any:
+    def batch(self, room):
         arms, draft = super().batch(room)
         return arms[: max(len(arms) - 1, 1)], draft
 
 
 class MeanWithoutLambda(BBKB):
-    def tell(self, query: Indices, obs: Observation) -> None:
+    def tell(self, query, obs):
         super().tell(query, obs)
         sketch, pulls = self.posterior, self.pulls
         moment = sketch.features(pulls.arms).T @ pulls.sums
@@ -283,49 +272,37 @@ MUTANTS = [  # what is wrong, and the first evaluation (0-based) that shows it
 
 
 @pytest.mark.parametrize(("key", "kind", "changes", "evaluation"), MUTANTS)
-def test_a_mistake_is_noticed(
-    key: str,
-    kind: type[BKB] | type[BBKB],
-    changes: Mapping[str, Any],
-    evaluation: int,
-    instance: Callable[[str], Instance],
-) -> None:
+def test_a_mistake_is_noticed(key, kind, changes, evaluation, instance):
     expected = oracle(key).arms
     got = run(key, instance(key.partition("-")[0]), kind, until=expected, **changes).arms
     assert_parts_at(evaluation, expected[: len(got)], got)
 
 
-def table_of_bless(name: str, instance: Callable[[str], Instance]) -> tuple[GaussianTable, Indices]:
+def table_of_bless(name, instance):
     """The kernel and the pulls of an oracle: all arms, some of them again and again, or the first
     2000 rows of a real table.
     """
-    points = instance("abalone" if name == "abalone" else "synthetic").points
+    source = "abalone" if name == "abalone" else "synthetic"
     pulls = {
         "synthetic": np.arange(500),
         "repeats": np.random.default_rng(8).integers(500, size=800),
         "abalone": np.arange(2000),
     }
-    return GaussianTable(points, BANDWIDTHS["abalone" if name == "abalone" else "synthetic"]), (
-        pulls[name]
-    )
+    return GaussianTable(instance(source).points, BANDWIDTHS[source]), pulls[name]
 
 
 BLESS = np.load(ORACLES / "bless.npz")
 BLESS_RUNS = [name.removesuffix("-dictionary") for name in BLESS if name.endswith("-dictionary")]
 
 
-def blessed(key: str, kernel: GaussianTable, pulls: Indices) -> Indices:
+def blessed(key, kernel, pulls):
     """Places of the pulls that BLESS takes, with the uniforms of the public code."""
     _, lam, seed = key.split("-")
-    generator = cast(np.random.Generator, Uniforms(int(seed)))  # bless draws by `random` alone
-    taken = bless(kernel, pulls, float(lam), 2.0, generator)
-    return np.flatnonzero(taken)
+    return np.flatnonzero(bless(kernel, pulls, float(lam), 2.0, Uniforms(int(seed))))
 
 
 @pytest.mark.parametrize("name", ["synthetic", "repeats", "abalone"])
-def test_bless_takes_the_pulls_that_its_public_code_takes(
-    name: str, instance: Callable[[str], Instance]
-) -> None:
+def test_bless_takes_the_pulls_that_its_public_code_takes(name, instance):
     kernel, pulls = table_of_bless(name, instance)
     keys = [key for key in BLESS_RUNS if key.startswith(f"{name}-")]
     assert len(keys) >= 8
@@ -333,13 +310,11 @@ def test_bless_takes_the_pulls_that_its_public_code_takes(
         assert_same_run(BLESS[f"{key}-dictionary"], blessed(key, kernel, pulls))
 
 
-def test_bless_runs_as_many_rounds_as_its_public_code(
-    instance: Callable[[str], Instance], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bless_runs_as_many_rounds_as_its_public_code(instance, monkeypatch):
     kernel, pulls = table_of_bless("synthetic", instance)
-    sizes: list[int] = []
+    sizes = []
 
-    def spy(kernel: Any, dictionary: Indices, *others: Any) -> Array:
+    def spy(kernel, dictionary, *others):
         sizes.append(len(dictionary))
         return leverage(kernel, dictionary, *others)
 
@@ -351,18 +326,16 @@ def test_bless_runs_as_many_rounds_as_its_public_code(
 class WholeWeights:
     """Members weigh with their whole probability of inclusion, the preselection's among it."""
 
-    def __init__(self) -> None:
+    def __init__(self):
         self.preselected = 1.0
 
-    def __call__(
-        self, kernel: Any, dictionary: Indices, p: Array, arms: Indices, ridge: float
-    ) -> Array:
+    def __call__(self, kernel, dictionary, p, arms, ridge):
         scores = leverage(kernel, dictionary, p * self.preselected, arms, ridge)
         self.preselected = min(2.0 / (1.0 + ridge), 1.0)
         return scores
 
 
-BLESS_MUTANTS: dict[str, Callable[[], dict[str, Any]]] = {
+BLESS_MUTANTS = {
     "one more round": lambda: {"log": lambda n: math.log(n) + 1},
     "one round less": lambda: {"log": lambda n: math.log(n) - 1},
     "whole weights": lambda: {"leverage": WholeWeights()},
@@ -371,9 +344,7 @@ BLESS_MUTANTS: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("mistake", BLESS_MUTANTS)
-def test_a_mistake_in_bless_is_noticed(
-    mistake: str, instance: Callable[[str], Instance], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mistake_in_bless_is_noticed(mistake, instance, monkeypatch):
     """The place in the dictionary at which it parts, in each of nine runs."""
     kernel, pulls = table_of_bless("synthetic", instance)
     for key in (key for key in BLESS_RUNS if key.startswith("synthetic-")):

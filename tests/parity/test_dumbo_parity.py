@@ -19,6 +19,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 import algorithms
+from algorithms.api import Box
 from algorithms.dumbo import Local
 from algorithms.parts.factors.additive_process import (
     GRAMS,
@@ -52,17 +53,13 @@ def decomposition(model):
 
 def given(model, mean=None):
     """Our model of the code's scales."""
-    kernel = Kernel(
-        np.array(model["outputscale"]),
-        np.array(model["lengthscale"]),
-        model["noise"],
-        model["mean"] if mean is None else mean,
-    )
+    scales = np.array(model["outputscale"]), np.array(model["lengthscale"])
+    kernel = Kernel(*scales, model["noise"], model["mean"] if mean is None else mean)
     return solve(Distances(X), decomposition(model), kernel, Y)
 
 
-def refitted(model, scales=FIRST):
-    return Fits(scales, TWO_HUNDRED, "first-values").anew(Distances(X), decomposition(model), Y)
+def refitted(model):
+    return Fits(FIRST, TWO_HUNDRED, "first-values").anew(Distances(X), decomposition(model), Y)
 
 
 # one step: the models
@@ -70,10 +67,8 @@ def refitted(model, scales=FIRST):
 
 @pytest.mark.parametrize("model", STEP["models"], ids=lambda model: str(model["decomposition"]))
 def test_evidence_and_acceptance_of_a_model_are_the_codes(model):
-    ours = given(model)
-    assert ours.log_evidence / 15 == pytest.approx(
-        model["evidence_per_datum_train_mode"], abs=1e-12
-    )
+    ours, theirs = given(model), model["evidence_per_datum_train_mode"]
+    assert ours.log_evidence / 15 == pytest.approx(theirs, abs=1e-12)
     assert ACCEPTANCES["predictive"](ours) == pytest.approx(model["get_mll"], abs=1e-12)
 
 
@@ -90,27 +85,22 @@ def test_two_hundred_steps_of_adam_end_at_the_codes_scales(model):
 
 def test_mutants_of_the_models_are_noticed_at_the_first_or_the_second_one():
     """Another acceptance, a fit without the mean, one step less."""
-    theirs = [model["get_mll"] for model in STEP["models"]]
-    mutants = {
-        "evidence per datum": [ACCEPTANCES["per-datum"](given(model)) for model in STEP["models"]],
-        "the mean left out": [
-            ACCEPTANCES["predictive"](given(model, mean=0.0)) for model in STEP["models"]
-        ],
-        "a total, not a mean": [given(model).log_predictive() for model in STEP["models"]],
-    }
-    for values in mutants.values():
+    models = STEP["models"]
+    theirs = [model["get_mll"] for model in models]
+    per_datum = [ACCEPTANCES["per-datum"](given(model)) for model in models]
+    without_mean = [ACCEPTANCES["predictive"](given(model, mean=0.0)) for model in models]
+    total = [given(model).log_predictive() for model in models]
+    for values in (per_datum, without_mean, total):
         assert_parts_at(0, theirs, values, tolerance=1e-6)
     # for the same model, the two kinds of evidence are far apart
-    assert mutants["evidence per datum"][1] == pytest.approx(-0.135, abs=1e-3)
+    assert per_datum[1] == pytest.approx(-0.135, abs=1e-3)
     assert theirs[1] == pytest.approx(2.690, abs=1e-3)
-    noises = [model["noise"] for model in STEP["models"]]
-    zero = Scales(log(2), log(2), log(2) + 1e-4, 1e-4, "zero")
+    noises = [model["noise"] for model in models]
+    zero = replace(FIRST, mean="zero")
     for scales, steps, at in ((zero, 200, 0), (FIRST, 199, 1)):
         fits = Fits(scales, Fit(0.1, steps, steps), "first-values")
-        found = [
-            fits.anew(Distances(X), decomposition(model), Y).kernel.noise
-            for model in STEP["models"]
-        ]
+        solved = [fits.anew(Distances(X), decomposition(model), Y) for model in models]
+        found = [one.kernel.noise for one in solved]
         assert_parts_at(at, noises, found, tolerance=1e-6)
 
 
@@ -125,9 +115,8 @@ def acquisitions(gram="inverse", width=1.0, dual=1.0, scaled=1.0, jitter=0.0):
         predicting = GRAMS[gram](Distances(X), own, given(model), Y)
         if jitter:
             kernel = predicting.kernel
-            noisy = Kernel(
-                kernel.outputscale, kernel.lengthscale, jitter * kernel.outputscale.sum()
-            )
+            noise = jitter * kernel.outputscale.sum()
+            noisy = Kernel(kernel.outputscale, kernel.lengthscale, noise)
             predicting = solve(Distances(X), own, noisy, Y)
         models.append((own, predicting))
     factors = Factors.of(models, X)
@@ -191,6 +180,11 @@ def of_reading(curve):
     return own_parameters(load("dumbo", "paper").cell("six-hump-camel", curve).algorithm_entry)
 
 
+def method(curve, seed, **changes):
+    parameters = {**of_reading(curve), **changes}
+    return algorithms.build("dumbo.DuMBO", Box(2), np.random.default_rng(seed), parameters)
+
+
 def test_the_runs_of_the_code_began_at_our_designs_and_saw_our_function():
     problem = camel()
     for name, run in CAMEL.items():
@@ -211,13 +205,9 @@ def third(name, monkeypatch, **changes):
         return [whole] * 2 + [split] * (count - 2), self
 
     monkeypatch.setattr(Chain, "sample", sampled)
-    problem, parameters = camel(), of_reading("DuMBO@public-code")
-    parameters = {**parameters, **changes}
-    optimizer = algorithms.build(
-        "dumbo.DuMBO", problem.domain, np.random.default_rng(0), parameters
-    )
+    optimizer = method("DuMBO@public-code", 0, **changes)
     design = np.array(CAMEL[name]["queries"][:2])
-    optimizer.tell(design, problem.evaluate(design, np.random.default_rng(0)).seen)
+    optimizer.tell(design, camel().evaluate(design, np.random.default_rng(0)).seen)
     return optimizer.ask(1, design[:0])[0]
 
 
@@ -265,13 +255,7 @@ def followed(name, monkeypatch, drawn, **changes):
         return found, replace(self, decomposition=model[0], kernel=model[1].kernel)
 
     monkeypatch.setattr(Chain, "sample", sampled)
-    problem = camel()
-    optimizer = algorithms.build(
-        "dumbo.DuMBO",
-        problem.domain,
-        np.random.default_rng(1),
-        {**of_reading("DuMBO@public-code"), **changes},
-    )
+    problem, optimizer = camel(), method("DuMBO@public-code", 1, **changes)
     theirs, ours = np.array(CAMEL[name]["queries"]), []
     for first, last in pairwise([0, *range(2, 2 + len(drawn))]):
         query = theirs[first:last]
@@ -335,9 +319,7 @@ def test_the_default_is_in_the_global_basin_of_the_camel_about_as_often_as_the_c
     of_code = [run for name, run in CAMEL.items() if name.startswith("design")]
     assert all(run["best"] < 0.8 for run in of_code)
     for run, seed in product(of_code, range(3)):
-        optimizer = algorithms.build(
-            "dumbo.DuMBO", problem.domain, np.random.default_rng(seed), of_reading("DuMBO")
-        )
+        optimizer = method("DuMBO", seed)
         query = np.array(run["queries"][:2])
         for _ in range(40):
             optimizer.tell(query, problem.evaluate(query, np.random.default_rng(0)).seen)

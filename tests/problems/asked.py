@@ -1,4 +1,6 @@
-"""Problems are asked with generators of known seeds, and of tables as the preparation has them."""
+"""Problems without a data file with their options, asked with generators of known seeds; and
+tables as the preparation has them.
+"""
 
 import json
 import os
@@ -9,16 +11,45 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from problems import load
 from workflow.data import fetch
 
 MANIFEST = Path(__file__).resolve().parents[2] / "data" / "manifest.yaml"
 needs_data = pytest.mark.skipif(
     "NOREGRET_DATA" not in os.environ, reason="needs the real data: set NOREGRET_DATA to a mirror"
 )
+BOX = {"d": 20, "low": -5.0, "high": 5.0}
+WLAN = {"topology": "twelve", "interference": "neighbours", "scale": "linear"}
+WLAN |= {"backend": "closed-form", "bandwidth": 1}
+BOSS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth"}
+WITHIN = {"d": 3, "constraints": 2, "offset": 0.5, "features": 200, "lengthscales": "official-code"}
+PROBLEMS = {  # the options of each but for the noise
+    "synthetic.unit_network": {**BOX, "hidden": 25},
+    "synthetic.styblinski_tang": BOX,
+    "synthetic.rastrigin": BOX,
+    "additive.six_hump_camel": {},
+    "additive.hartmann": {},
+    "additive.powell": {"d": 24, "maximiser": "published"},
+    "additive.rastrigin": {"d": 100, "factor_size": 5, "maximiser": "published"},
+    "gp_samples.within_model": WITHIN,
+    "structures.truss25": {"load": "official", "alpha": 20.0},
+    "structures.cantilever": {"displacement": "correct"},
+    "rover.trajectory_planning": {
+        "domain": "unit",
+        "ends": "control-points",
+        "smoothing": "default",
+    },
+    "wlan.shannon_capacity": WLAN,
+    "cosmology.boss_likelihood": BOSS,
+}
 
 
 def rng(seed=0):
     return np.random.default_rng(seed)
+
+
+def problem(name, seed=0, **changes):
+    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS.get(name, {}), **changes})
 
 
 def true(found, query):

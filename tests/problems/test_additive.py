@@ -7,12 +7,10 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
-from problems import additive, load
+from problems import additive
+from tests.problems import asked
 from tests.problems.asked import rng, true
 
-POWELL = {"d": 24, "maximiser": "published"}  # as in the paper
-RASTRIGIN = {"d": 100, "factor_size": 5, "maximiser": "published"}
-OPTIONS = {"six_hump_camel": {}, "hartmann": {}, "powell": POWELL, "rastrigin": RASTRIGIN}
 CASES = [
     ("six_hump_camel", {}),
     ("hartmann", {}),
@@ -37,7 +35,7 @@ SIZES = {
 
 
 def problem(name, seed=0, **changes):
-    return load(f"additive.{name}")(rng(seed), **{"noise": 0.1, **OPTIONS[name], **changes})
+    return asked.problem(f"additive.{name}", seed, **changes)
 
 
 def at(name, x):
@@ -67,10 +65,12 @@ def test_stored_maximisers_are_roots_of_the_gradient():
     root = optimize.root(camel, [0.0898, -0.7126], tol=1e-15)
     assert_allclose(additive.CAMEL, root.x, rtol=0, atol=1e-14)
     alpha, A, P = additive.HARTMANN_ALPHA, additive.HARTMANN_A, additive.HARTMANN_P
-    slope = optimize.root(
-        lambda x: (alpha * np.exp(-(A * (x - P) ** 2).sum(1))) @ (A * (x - P)), PUBLISHED, tol=1e-15
-    )
-    assert_allclose(additive.HARTMANN, slope.x, rtol=0, atol=1e-12)
+
+    def hartmann(x):
+        return (alpha * np.exp(-(A * (x - P) ** 2).sum(1))) @ (A * (x - P))
+
+    root = optimize.root(hartmann, PUBLISHED, tol=1e-15)
+    assert_allclose(additive.HARTMANN, root.x, rtol=0, atol=1e-12)
 
 
 def test_hartmann_at_the_published_maximiser_is_not_what_the_paper_prints():
@@ -145,7 +145,7 @@ def test_how_variables_are_aggregated_does_not_change_the_sum():
     whole = true(problem("rastrigin", factor_size=100), query)
     assert_allclose(true(problem("rastrigin", factor_size=1), query).y, whole.y, rtol=1e-12)
     assert_allclose(true(problem("rastrigin"), query).y, whole.y, rtol=1e-12)
-    single = load("synthetic.rastrigin")(rng(), d=100, low=-5.12, high=5.12, noise=0.0)
+    single = asked.problem("synthetic.rastrigin", d=100, low=-5.12, high=5.12)
     assert_allclose(single.evaluate(query, rng()).true.y, whole.y, rtol=1e-12)
 
 

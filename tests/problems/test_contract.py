@@ -12,39 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
 from problems import load
-from tests.problems.asked import rng
+from tests.problems.asked import PROBLEMS, problem, rng
 
 ROOT = Path(__file__).resolve().parents[2]
-BOX = {"d": 20, "low": -5.0, "high": 5.0}
-WLAN = {"topology": "twelve", "interference": "neighbours", "scale": "linear"}
-WLAN |= {"backend": "closed-form", "bandwidth": 1}
-BOSS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth"}
-WITHIN = {"d": 3, "constraints": 2, "offset": 0.5, "features": 200, "lengthscales": "official-code"}
-PROBLEMS = {  # its options but for the noise
-    "synthetic.unit_network": {**BOX, "hidden": 25},
-    "synthetic.styblinski_tang": BOX,
-    "synthetic.rastrigin": BOX,
-    "additive.six_hump_camel": {},
-    "additive.hartmann": {},
-    "additive.powell": {"d": 24, "maximiser": "published"},
-    "additive.rastrigin": {"d": 100, "factor_size": 5, "maximiser": "published"},
-    "gp_samples.within_model": WITHIN,
-    "structures.truss25": {"load": "official", "alpha": 20.0},
-    "structures.cantilever": {"displacement": "correct"},
-    "rover.trajectory_planning": {
-        "domain": "unit",
-        "ends": "control-points",
-        "smoothing": "default",
-    },
-    "wlan.shannon_capacity": WLAN,
-    "cosmology.boss_likelihood": BOSS,
-}
 DRAWN = ("gp_samples.within_model",)  # whose instance is a draw
 SILENT_G = ("cosmology.boss_likelihood",)  # g says where the simulator failed
-
-
-def problem(name, seed=0, **changes):
-    return load(name)(rng(seed), **{"noise": 0.1, **PROBLEMS.get(name, {}), **changes})
 
 
 @pytest.mark.parametrize("name", PROBLEMS)
@@ -136,27 +108,17 @@ def test_many_queries_at_once_are_as_one_by_one_and_an_instance_matters_where_it
     assert np.array_equal(whole.y, other.evaluate(query, rng()).true.y) == (name not in DRAWN)
 
 
-@pytest.mark.parametrize("name", PROBLEMS)
+CHOICES = {name: {"noise": 0.1, **options} for name, options in PROBLEMS.items()}
+OF_DATA = {"folds": 5, "fold": 0, "split": "stratified", "features": "raw", "data": Path("absent")}
+CHOICES["tuning.random_forest"] = OF_DATA  # tables: their options are read before the file
+TABLE = {"features": "z-scored", "target": "raw", "noise": 0.1, "data": Path("absent")}
+CHOICES["tables.abalone"] = TABLE
+
+
+@pytest.mark.parametrize("name", CHOICES)
 def test_choices_and_noises_that_there_are_not_are_refused(name):
-    for option, value in PROBLEMS[name].items():
-        if isinstance(value, str):
-            with pytest.raises(ValueError, match=f"expected {option} to be .*, got 'other'"):
-                problem(name, **{option: "other"})
-    for noise in (-0.1, np.nan):
-        with pytest.raises(ValueError, match=f"a standard deviation noise >= 0, got {noise}"):
-            problem(name, noise=noise)
-
-
-OF_DATA = {  # of tables: their options are read before the file
-    "tables.abalone": {"features": "z-scored", "target": "raw", "noise": 0.1},
-    "tuning.random_forest": {"folds": 5, "fold": 0, "split": "stratified", "features": "raw"},
-}
-
-
-@pytest.mark.parametrize("name", OF_DATA)
-def test_choices_of_tables_are_refused_before_a_file_is_read(name):
-    options = {"data": Path("absent"), **OF_DATA[name]}
-    for option, value in OF_DATA[name].items():
+    options = CHOICES[name]
+    for option, value in options.items():
         if isinstance(value, str):
             with pytest.raises(ValueError, match=f"expected {option} to be .*, got 'other'"):
                 load(name)(rng(), **{**options, option: "other"})

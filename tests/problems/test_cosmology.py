@@ -4,6 +4,7 @@ closed forms, failures.
 
 import sys
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import quad
 from scipy.special import hyp2f1
 
-from problems import cosmology, load
+from problems import cosmology
+from tests.problems import asked
 from tests.problems.asked import rng
 
-OPTIONS = {"mode": "five-numbers", "bias": 1.0, "floor": -60.0, "backend": "growth", "noise": 0.0}
 FIDUCIAL = cosmology.Constants(
     h0=0.69,
     omega_m=0.14344489937542032 / 0.69**2,
@@ -30,9 +31,7 @@ FIDUCIAL = cosmology.Constants(
 V = np.array([94.2313709, 1364.63394, 0.143444899, 0.621085925, 0.480690588])
 MIDDLE = np.full(9, 0.5)
 
-
-def problem(**changes):
-    return load("cosmology.boss_likelihood")(rng(), **{**OPTIONS, **changes})
+problem = partial(asked.problem, "cosmology.boss_likelihood")
 
 
 @pytest.fixture
@@ -232,9 +231,8 @@ def test_a_free_bias_takes_the_place_of_the_optical_depth():
 
 def test_the_floor_cuts_what_is_below_it():
     query = rng(5).random((50, 9))
-    bare, cut, high = (
-        problem(floor=floor).evaluate(query, rng()).true.y for floor in (-np.inf, -60.0, -20.0)
-    )
+    floors = (-np.inf, -60.0, -20.0)
+    bare, cut, high = (problem(floor=floor).evaluate(query, rng()).true.y for floor in floors)
     assert bare.min() < -200 and bare.max() > -60
     assert_array_equal(cut, np.maximum(bare, -60))
     assert_array_equal(high, np.maximum(bare, -20))

@@ -3,34 +3,24 @@ derivatives, optima by brute force.
 """
 
 import json
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import RBF
 
-from problems import gp_samples, load
+from problems import gp_samples
+from tests.problems import asked
 from tests.problems.asked import rng
 from workflow.plan.digest import reveals_of
 
-PUBLISHED = {
-    "d": 25,
-    "constraints": 2,
-    "offset": 0.5,
-    "features": 2000,
-    "noise": 0.1,
-    "lengthscales": "official-code",
-}
-SMALL = {**PUBLISHED, "d": 3, "features": 200}
-
-
-def problem(seed=0, **changes):
-    return load("gp_samples.within_model")(rng(seed), **{**SMALL, **changes})
+problem = partial(asked.problem, "gp_samples.within_model")
 
 
 def functions(seed=0, **changes):
     """The functions behind `problem`."""
-    p = {**SMALL, **changes}
+    p = {**asked.WITHIN, **changes}
     instance = rng(seed)
     scales = gp_samples.draw_lengthscales(instance, p["lengthscales"], 1 + p["constraints"], p["d"])
     return gp_samples.draw_functions(instance, scales, p["d"], p["features"])
@@ -67,9 +57,8 @@ def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
         found = problem(seed, lengthscales=rule, d=2)
         X = rng(1000 + seed).random((n, 2))
         true = found.evaluate(X, rng()).true
-        for values, kernel in zip(
-            np.column_stack([true.y, true.g]).T, found.reveals["kernels"], strict=True
-        ):
+        columns = np.column_stack([true.y, true.g]).T
+        for values, kernel in zip(columns, found.reveals["kernels"], strict=True):
             for scale, into in ((1.0, forms), (1.3, others)):
                 K = kernel["outputscale"] * RBF(scale * np.array(kernel["lengthscale"]))(X)
                 z = values - kernel["mean"]
@@ -135,11 +124,9 @@ def test_one_feature_by_hand():
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])
 def test_gradients_are_difference_quotients(rule):
     found, x, step = functions(4, d=25, lengthscales=rule), rng(9).random(25), 1e-5
-    quotients = [
-        (found.values((x + step * e)[None]) - found.values((x - step * e)[None]))[0] / (2 * step)
-        for e in np.eye(25)
-    ]
-    assert_allclose(found.gradients(x), np.transpose(quotients), atol=1e-8)
+    ends = step * np.eye(25)
+    quotients = (found.values(x + ends) - found.values(x - ends)) / (2 * step)
+    assert_allclose(found.gradients(x), quotients.T, atol=1e-8)
 
 
 # optima

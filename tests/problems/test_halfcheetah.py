@@ -122,10 +122,10 @@ def test_a_policy_that_does_nothing_spends_nothing(alone):
 def test_another_process_finds_the_same_bits(alone):
     """The actions behind the normalisation included."""
     code = (
-        "import numpy as np; from problems import halfcheetah as h\np ="
-        " h.linear_policy(np.random.default_rng(1), episodes=1, noise=0.0)\ne ="
-        " p.evaluate((np.random.default_rng(3).random((1, 102)) < 0.5).astype(float),"
-        " np.random.default_rng())\nprint(e.true.y[0].hex(), e.true.g[0, 0].hex())"
+        "from tests.problems import test_halfcheetah as t\n"
+        "found = t.halfcheetah.linear_policy(t.rng(1), episodes=1, noise=0.0)\n"
+        "true = found.evaluate(t.moving()[None], t.rng()).true\n"
+        "print(true.y[0].hex(), true.g[0, 0].hex())"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
@@ -193,9 +193,10 @@ def test_one_number_of_an_observation_that_is_not_finite_ends_its_episode_alone(
         assert np.isfinite(observations).all()
         return np.zeros((2, 6))
 
-    found = halfcheetah.drive(
-        np.zeros((2, 17)), lambda actions: (next(states), np.full(2, 2.0)), policy, 4
-    )
+    def step(actions):
+        return next(states), np.full(2, 2.0)
+
+    found = halfcheetah.drive(np.zeros((2, 17)), step, policy, 4)
     assert_array_equal(found, [[0.5, 3 * 6.0], [2.0, 0.0]])
 
 

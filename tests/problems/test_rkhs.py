@@ -41,9 +41,8 @@ def test_the_norm_is_that_of_the_interpolant_of_all_arms(norm, d):
 def test_a_combination_of_two_kernels_by_hand():
     points = np.array([[0.0, 1.0], [1.0, 0.0], [-1.0, 0.0]])
     k = np.exp(-2.0)  # of the two centres, at bandwidth 1
-    found = rkhs.combination(
-        points, np.array([1, 2]), np.array([3.0, -3.0]), bandwidth=1.0, norm=2.0
-    )
+    centres, weights = np.array([1, 2]), np.array([3.0, -3.0])
+    found = rkhs.combination(points, centres, weights, bandwidth=1.0, norm=2.0)
     scale = 2.0 / np.sqrt(2.0 * (1.0 - k))  # f = scale (k_1 - k_2)
     assert_allclose(found, [0.0, scale * (1 - k), -scale * (1 - k)], atol=1e-14)
 

@@ -4,16 +4,18 @@ points that coincide.
 
 import itertools
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.interpolate import splev, splprep
 
-from problems import load, rover
+from problems import rover
+from tests.problems import asked
 from tests.problems.asked import rng
 
-OPTIONS = {"domain": "unit", "ends": "control-points", "smoothing": "default", "noise": 0.1}
+OPTIONS = asked.PROBLEMS["rover.trajectory_planning"]
 READINGS = [
     {"domain": domain, "ends": ends, "smoothing": smoothing}
     for domain, ends, smoothing in itertools.product(rover.BOUNDS, rover.ENDS, rover.SMOOTHING)
@@ -21,13 +23,11 @@ READINGS = [
 LINE = np.linspace(rover.START, rover.GOAL, 30).ravel()
 
 
-def problem(**changes):
-    return load("rover.trajectory_planning")(rng(), **{**OPTIONS, **changes})
+problem = partial(asked.problem, "rover.trajectory_planning")
 
 
 def costs(query, **changes):
-    options = {key: value for key, value in OPTIONS.items() if key != "noise"}
-    return rover.costs(np.atleast_2d(query), **{**options, **changes})
+    return rover.costs(np.atleast_2d(query), **{**OPTIONS, **changes})
 
 
 def obvious(query, domain, ends, smoothing):
@@ -49,9 +49,8 @@ def obvious(query, domain, ends, smoothing):
 def inside(x, y):
     if not (0 <= x < 1 and 0 <= y < 1):
         return True
-    return any(
-        a - 0.025 <= x < a + 0.025 and b - 0.025 <= y < b + 0.025 for a, b in rover.OBSTACLES
-    )
+    r = 0.025
+    return any(a - r <= x < a + r and b - r <= y < b + r for a, b in rover.OBSTACLES)
 
 
 # values
@@ -89,9 +88,8 @@ def test_a_query_runs_through_the_bounds_in_proportion():
     assert_array_equal(rover.control_points(ramp, domain="unit"), ramp.reshape(30, 2))
     extended = rover.control_points(np.stack([ramp, ramp]), domain="extended")
     assert extended.shape == (2, 30, 2)
-    assert_allclose(
-        extended[1, [0, -1]], [[-0.1, -0.1 + 1.2 / 59], [1.1 - 1.2 / 59, 1.1]], rtol=1e-12
-    )
+    ends = [[-0.1, -0.1 + 1.2 / 59], [1.1 - 1.2 / 59, 1.1]]
+    assert_allclose(extended[1, [0, -1]], ends, rtol=1e-12)
     inner = (0.1 + LINE) / 1.2  # the same line through the larger square
     # a step may fall on an edge
     assert_allclose(costs(inner, domain="extended"), costs(LINE), rtol=0, atol=1e-2)
@@ -132,9 +130,8 @@ def test_the_integral_by_hand():
     """From the left of the square into it in 4 steps: two nodes outside, two on open ground."""
     curve = np.array([[[-0.2, 0.05], [-0.1, 0.05], [0.0, 0.05], [0.05, 0.05]]])
     assert not rover.blocked(curve[0, 2:]).any()
-    assert_allclose(
-        rover.integrated(curve), [0.1 * 20.05 + 0.1 * (20.05 + 0.05) / 2 + 0.05 * 0.05], rtol=1e-12
-    )
+    by_hand = 0.1 * 20.05 + 0.1 * (20.05 + 0.05) / 2 + 0.05 * 0.05
+    assert_allclose(rover.integrated(curve), [by_hand], rtol=1e-12)
 
 
 # control points that coincide
@@ -149,10 +146,8 @@ def test_a_rover_that_stays_pays_for_what_it_misses(smoothing, ends, place, miss
     cost, misses = costs(np.tile(place, 30), smoothing=smoothing, ends=ends)
     assert_array_equal(cost, [0])
     assert_allclose(misses, [missed], rtol=1e-12)  # the same wherever it is between start and goal
-    assert_array_equal(
-        rover.trajectory(np.tile(place, 30), domain="unit", smoothing=smoothing),
-        np.tile(place, (1000, 1)),
-    )
+    curve = rover.trajectory(np.tile(place, 30), domain="unit", smoothing=smoothing)
+    assert_array_equal(curve, np.tile(place, (1000, 1)))
 
 
 @pytest.mark.parametrize("smoothing", ["default", "none"])

@@ -7,23 +7,20 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from problems import load, structures
+from problems import structures
+from tests.problems import asked
 from tests.problems.asked import rng, true
 
 GROUPS = [1, 4, 4, 2, 2, 4, 4, 4]  # bars of the classical problem that share an area
-TRUSS = {"load": "official", "alpha": 20.0, "noise": 0.1}
-BEAM = {"displacement": "correct", "noise": 0.1}
-OPTIONS = {"truss25": TRUSS, "cantilever": BEAM}
 
 
 def problem(name, **changes):
-    return load(f"structures.{name}")(rng(), **{**OPTIONS[name], **changes})
+    return asked.problem(f"structures.{name}", **changes)
 
 
 def truss(under, bars=structures.BARS):
-    return structures.assemble(
-        structures.NODES, bars, structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
-    )
+    given = structures.SUPPORTS, structures.LOADS[under], structures.MODULUS
+    return structures.assemble(structures.NODES, bars, *given)
 
 
 def at(design, bounds=structures.AREAS):
@@ -92,9 +89,8 @@ def test_every_node_is_in_equilibrium_and_the_work_is_stored(under):
     """
     found, areas = truss(under), rng(1).uniform(*structures.AREAS, (5, 25))
     stresses, displacements = found.respond(areas)
-    loads = {
-        node: np.array(structures.LOADS[under].get(node, np.zeros(3))) for node in range(1, 11)
-    }
+    given = structures.LOADS[under]
+    loads = {node: np.array(given.get(node, np.zeros(3))) for node in range(1, 11)}
     for A, s, u in zip(areas, stresses, displacements, strict=True):
         rest, work = {node: load.copy() for node, load in loads.items()}, 0.0
         for force, (a, b) in zip(s * A, structures.BARS, strict=True):
@@ -141,14 +137,10 @@ def finite_elements(w, h):
     """
     E, P, size = 2.9e7, 500.0, 4.0
     K, inertia = np.zeros((52, 52)), w * h**3 / 12
-    element = np.array(
-        [
-            [12, 6 * size, -12, 6 * size],
-            [6 * size, 4 * size**2, -6 * size, 2 * size**2],
-            [-12, -6 * size, 12, -6 * size],
-            [6 * size, 2 * size**2, -6 * size, 4 * size**2],
-        ]
-    )
+    # of lengths in units of an element
+    unit = [[12, 6, -12, 6], [6, 4, -6, 2], [-12, -6, 12, -6], [6, 2, -6, 4]]
+    lengths = np.array([1, size, 1, size])
+    element = unit * np.outer(lengths, lengths)
     for i in range(25):
         K[2 * i : 2 * i + 4, 2 * i : 2 * i + 4] += E * inertia[i] / size**3 * element
     u = np.zeros(52)
@@ -175,16 +167,11 @@ def test_no_beam_is_smaller_than_the_optimum(displacement):
     active = 2 if displacement == "correct" else 1
 
     def lagrangian(z, multipliers):
-        """-y + multipliers .
-
-        g at logarithms z (50,) of the sides, from the formulas, with its gradient.
-        """
+        """-y + multipliers'g at logarithms z (50,) of the sides, from formulas, and gradients."""
         w, h = np.exp(z[::2]), np.exp(z[1::2])
         ends = 100 - 4 * np.arange(26)
-        volumes, share = (
-            4 * w * h / 100,
-            500 * (ends[:-1] ** 3 - ends[1:] ** 3) * 12 / (3 * 2.9e7 * w * h**3) / 2.5,
-        )
+        volumes = 4 * w * h / 100
+        share = 500 * (ends[:-1] ** 3 - ends[1:] ** 3) * 12 / (3 * 2.9e7 * w * h**3) / 2.5
         stress = 6 * 500 * ends[:-1] / (w * h**2) / 40000
         weights = np.exp(20 * (stress - stress.max()))
         g = np.array([stress.max() + np.log(weights.sum()) / 20 - 1, share.sum() - 1])[:active]
@@ -193,11 +180,8 @@ def test_no_beam_is_smaller_than_the_optimum(displacement):
         gradient[1, ::2] = -weights / weights.sum() * stress
         gradient[1, 1::2] = 2 * gradient[1, ::2]
         gradient[2, ::2], gradient[2, 1::2] = -share, -3 * share
-        return (
-            volumes.sum() + multipliers @ g,
-            gradient[0] + multipliers @ gradient[1 : 1 + active],
-            gradient[1 : 1 + active],
-        )
+        slopes = gradient[1 : 1 + active]
+        return volumes.sum() + multipliers @ g, gradient[0] + multipliers @ slopes, slopes
 
     low, high = np.log(structures.SIDES)
     z = np.log(0.5 + 4.5 * found.best_at[0])
@@ -249,23 +233,16 @@ def slopes(areas, found, alpha):
     K = np.tensordot(areas, found.stiffness, 1)
     stresses, u = (value[0] for value in found.respond(areas[None]))
     moved = -np.linalg.solve(K, (found.stiffness @ u).T)  # (18, 25)
-    parts = [
-        (
-            stresses,
-            structures.MODULUS / found.lengths[:, None] * (found.elongation @ moved),
-            structures.STRENGTH,
-        )
-    ]
-    parts += [(u, moved, structures.DEFLECTION)]
+    stretched = structures.MODULUS / found.lengths[:, None] * (found.elongation @ moved)
+    parts = [(stresses, stretched, structures.STRENGTH), (u, moved, structures.DEFLECTION)]
     values = [np.abs(value) / limit - 1 for value, _, limit in parts]
     jacobians = [np.sign(value)[:, None] * slope / limit for value, slope, limit in parts]
     if alpha is None:
         return np.concatenate(values), np.vstack(jacobians)
     shares = [np.exp(alpha * (value - value.max())) for value in values]
     smooth = [structures.smooth_maximum(value[None], alpha)[0] for value in values]
-    return np.array(smooth), np.array(
-        [share @ J / share.sum() for share, J in zip(shares, jacobians, strict=True)]
-    )
+    mean = [share @ J / share.sum() for share, J in zip(shares, jacobians, strict=True)]
+    return np.array(smooth), np.array(mean)
 
 
 @pytest.mark.slow
@@ -302,10 +279,8 @@ def test_sequential_quadratic_programming_finds_the_lightest_trusses_again(
             if slopes(result.x, found, alpha)[0].max() < 1e-7:
                 ends.append(result.fun)
         assert_allclose(100 * min(ends), weight, atol=0.06)
-        if (
-            alpha is not None
-            and (stored := problem("truss25", load=under, alpha=alpha).best) is not None
-        ):
+        stored = alpha and problem("truss25", load=under, alpha=alpha).best
+        if stored is not None:
             assert_allclose(min(ends), -stored, atol=2e-5)
 
 
@@ -334,13 +309,8 @@ def test_the_smooth_maximum_by_hand():
 def test_three_bars_along_the_axes_by_hand():
     """u = F L/(E A) along each, stress F/A: a node at the origin held by bars of 1, 2 and 4 in."""
     nodes = {0: (0.0, 0.0, 0.0), 1: (1.0, 0.0, 0.0), 2: (0.0, 2.0, 0.0), 3: (0.0, 0.0, 4.0)}
-    found = structures.assemble(
-        nodes,
-        [(0, 1), (2, 0), (0, 3)],
-        [1, 2, 3],
-        {0: (10.0, -20.0, 30.0), 1: (5.0, 0.0, 0.0)},
-        100.0,
-    )
+    bars, loads = [(0, 1), (2, 0), (0, 3)], {0: (10.0, -20.0, 30.0), 1: (5.0, 0.0, 0.0)}
+    found = structures.assemble(nodes, bars, [1, 2, 3], loads, 100.0)
     stresses, displacements = found.respond(np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0]]))
     assert_allclose(displacements, [[0.1, -0.2, 0.4], [0.05, -0.1, 0.2]], rtol=1e-14)
     assert_allclose(stresses, [[-10, 10, -10], [-5, 5, -5]], rtol=1e-14)

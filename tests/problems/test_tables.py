@@ -1,6 +1,4 @@
-"""Tables as arms: scaling by hand, noise by its generator,
-files that are not what they should be.
-"""
+"""Tables as arms: scaling by hand, noise by its generator, files not as they should be."""
 
 from pathlib import Path
 
@@ -62,9 +60,8 @@ def test_noise_is_additive_gaussian_and_only_in_what_is_seen(tmp_path):
     query = np.array([2, 0, 2])
     evaluation = found.evaluate(query, rng(5))
     assert_array_equal(evaluation.true.y, [1, 0, 1])
-    assert_allclose(
-        evaluation.seen.y - evaluation.true.y, 0.25 * rng(5).standard_normal(3), atol=1e-15
-    )
+    noise = 0.25 * rng(5).standard_normal(3)
+    assert_allclose(evaluation.seen.y - evaluation.true.y, noise, atol=1e-15)
     assert_array_equal(evaluation.seconds, np.zeros(3))
     assert evaluation.seen.g.shape == (3, 0) and evaluation.seen.factor_values.shape == (3, 0)
     silent = problem(prepared(tmp_path), noise=0.0).evaluate(query, rng(5))
@@ -86,9 +83,8 @@ def test_provenance_travels_with_the_problem(tmp_path):
 def test_a_number_that_is_not_finite_is_located(tmp_path, bad):
     values = VALUES.copy()
     values[2, 1] = bad
-    with pytest.raises(
-        ValueError, match=rf"got x1 = {bad} in row 2 .*or `python -m workflow.fetch toy`"
-    ):
+    said = rf"got x1 = {bad} in row 2 .*or `python -m workflow.fetch toy`"
+    with pytest.raises(ValueError, match=said):
         problem(prepared(tmp_path, values))
 
 

@@ -26,14 +26,10 @@ def test_the_table_has_what_is_published_of_the_network():
     way between any two.
     """
     assert (len(TWELVE.nodes), [len(group) for group in TWELVE.users]) == (12, [3] * 12)
-    near = {
-        i: {
-            j
-            for j in range(12)
-            if j != i and math.dist(TWELVE.nodes[i], TWELVE.nodes[j]) <= 102.5046
-        }
-        for i in range(12)
-    }
+    near = {i: set() for i in range(12)}
+    for i, j in itertools.permutations(range(12), 2):
+        if math.dist(TWELVE.nodes[i], TWELVE.nodes[j]) <= 102.5046:
+            near[i].add(j)
     assert [len(near[i]) for i in range(12)] == DEGREES
     reached = {0}
     for _ in range(12):
@@ -56,10 +52,8 @@ def test_the_table_has_what_is_published_of_the_network():
 def test_what_does_not_fit_is_refused(change, why):
     moved = change(TWELVE.node_places)
     users = TWELVE.user_places.reshape(12, 3, 2) + (moved - TWELVE.node_places)[:, None]
-    other = Topology(
-        tuple(map(tuple, moved.tolist())),
-        tuple(tuple(map(tuple, group)) for group in users.tolist()),
-    )
+    groups = tuple(tuple(map(tuple, group)) for group in users.tolist())
+    other = Topology(tuple(map(tuple, moved.tolist())), groups)
     assert fits(TWELVE, wlan.RANGE) and not fits(other, wlan.RANGE), why
 
 
@@ -78,10 +72,8 @@ def test_places_of_a_published_layout():
 
 
 def test_distances_owners_and_neighbours_by_hand():
-    found = Topology(
-        ((0.0, 0.0), (3.0, 4.0), (0.0, 20.0)),
-        (((0.0, 1.0),), ((3.0, 5.0), (3.0, 2.0)), ((0.0, 19.0),)),
-    )
+    users = (((0.0, 1.0),), ((3.0, 5.0), (3.0, 2.0)), ((0.0, 19.0),))
+    found = Topology(((0.0, 0.0), (3.0, 4.0), (0.0, 20.0)), users)
     assert_array_equal(found.owners, [0, 1, 1, 2])
     assert_allclose(found.distances[:, 0], [1, np.sqrt(18), 19], rtol=1e-15)
     assert_array_equal(found.neighbours(5.0), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])

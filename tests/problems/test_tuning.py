@@ -89,7 +89,8 @@ def values(found, query):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_the_hyperparameters_are_the_published_ones_in_their_order(tmp_path, name):
-    found = problem(name, prepared(tmp_path))
+    found = problem(name, prepared(tmp_path, data="substitute: a toy"))
+    assert (found.data, found.data_sha256) == ("substitute: a toy", "ab" * 32)
     assert list(SPACES[name]) == list(PUBLISHED[name])
     assert (found.domain.d, found.best) == (len(PUBLISHED[name]), None)
     assert (found.best_kind, found.display.label) == ("best-seen", "accuracy")
@@ -229,9 +230,8 @@ def test_one_query_has_one_value_whoever_asks(tmp_path, name):
     path, query = prepared(tmp_path), rng(5).random((3, len(SPACES[name])))
     query[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
     evaluation = problem(name, path).evaluate(query, rng(1))
-    apart = [
-        problem(name, path, seed=1).evaluate(row[None], rng(2)).true.y[0] for row in query[::-1]
-    ]
+    other = problem(name, path, seed=1)
+    apart = [other.evaluate(row[None], rng(2)).true.y[0] for row in query[::-1]]
     assert_array_equal(evaluation.true.y, apart[::-1])
     assert_array_equal(evaluation.seen.y, evaluation.true.y)
     assert_array_equal(evaluation.seconds, np.zeros(3))
@@ -268,46 +268,21 @@ def test_features_are_scaled_as_scikit_learn_scales_them(tmp_path):
     assert_array_equal(ranged.y_test, raw.y_test)
 
 
-def test_provenance_travels_with_the_problem(tmp_path):
-    found = problem("random_forest", prepared(tmp_path, data="substitute: a toy"))
-    assert (found.data, found.data_sha256) == ("substitute: a toy", "ab" * 32)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"folds": 1}, r"expected 2 to 2\d folds \(rows of the smaller class\), got 1"),
-        ({"folds": 40}, r"expected 2 to 2\d folds \(rows of the smaller class\), got 40"),
-    ],
-)
-def test_wrong_options_are_named(tmp_path, wrong, message):
-    with pytest.raises(ValueError, match=message):
-        problem("random_forest", prepared(tmp_path), **wrong)
-
-
-def test_tables_that_do_not_fit_are_refused(tmp_path):
+def test_tables_and_folds_that_do_not_fit_are_refused(tmp_path):
+    """What is no table at all is refused as in test_tables.py, by the same reading."""
     table = classes()
-    ordered, unknown = table.copy(), table.copy()
+    ordered, other, constant = table.copy(), table * [1, 1, 1, 2], table * [1, 0, 1, 1]
     ordered[:, -1] = np.arange(60) < 12
-    unknown[7, 0] = np.nan
+    folds = r"expected 2 to 2\d folds \(rows of the smaller class\), got"
     for values, changes, said in (
-        (table * [1, 1, 1, 2], {}, r"expected a target of 0 and 1, got \[0. 2.\] in .*toy.parquet"),
-        (
-            table * [1, 0, 1, 1],
-            {"features": "z-scored"},
-            "expected columns that vary for z-scored, got column 1 constant",
-        ),
-        (
-            ordered,
-            {"split": "contiguous"},
-            "expected both classes outside fold 0 of .*: use a stratified split",
-        ),
-        (unknown, {}, "got x0 = nan in row 7 .* or `python -m workflow.fetch toy`"),
+        (other, {}, r"expected a target of 0 and 1, got \[0. 2.\] in .*toy.parquet"),
+        (constant, {"features": "z-scored"}, "columns that vary for z-scored, got column 1 const"),
+        (ordered, {"split": "contiguous"}, "outside fold 0 of .*: use a stratified split"),
+        (table, {"folds": 1}, f"{folds} 1"),
+        (table, {"folds": 40}, f"{folds} 40"),
     ):
         with pytest.raises(ValueError, match=said):
             problem("random_forest", prepared(tmp_path, values), **changes)
-    with pytest.raises(ValueError, match=r"cannot read it .* or `python -m workflow.fetch absent`"):
-        problem("random_forest", tmp_path / "absent.parquet")
 
 
 @needs_data

@@ -5,7 +5,8 @@ whether an evaluation is feasible exactly, at every evaluation. A diagnostic of 
 kept exactly where it is a count or changes rarely, as most do, else at some evaluations, in single
 precision; CPU seconds so far likewise, since their noise does not compress. Of the queries stay the
 best design, how far a new query was from all before it, and the mean distance from the centre.
-Values as they were observed are left out: no report reads them.
+Values as they were observed are left out, and of asynchronous runs how long an evaluation took,
+since their metrics read when it finished: no report reads them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ MOST = 256  # evaluations at which a column is kept that changes more often than
 SPENT = "cpu_seconds_so_far"  # CPU seconds of ask and tell up to an evaluation, from 0
 ASK, TELL = f"{TIME}.ask", f"{TIME}.tell"
 OBSERVED = ("query", "y", "g", "true_g")
+CLOCK = ("started", "seconds")  # beside `finished`, when an asynchronous evaluation was known
 COMPARED = "traces"  # hashes of the parts of a trace that `Store.is_same` compares
 
 
@@ -94,8 +96,9 @@ def parts_of_trace(found: Record) -> dict[str, str]:
 
 def _kept(found: Record) -> Iterator[tuple[str, NDArray, bool]]:
     """Name and values of each column that is kept, and whether single precision is enough."""
+    left_out = (*OBSERVED, *(CLOCK if "finished" in found.columns else ()))
     for name, values in found.columns.items():
-        if name not in OBSERVED and not name.startswith(f"{TIME}."):
+        if name not in left_out and not name.startswith(f"{TIME}."):
             yield name, values, False
     if metrics.is_constrained(found):
         yield metrics.FEASIBLE, metrics.feasible(found), False

@@ -3,16 +3,17 @@ study.
 
 A row is an evaluation, a column what is kept of it, so that `pandas.read_parquet` gives a tidy
 table; docs/data.md is its dictionary. The schema metadata hold the header of each record, what all
-seeds share once. A column that is kept at some evaluations alone is null at the others. Equal
-content gives equal bytes, and a file to which nothing is added is not written. What is kept of a
-record is sealed by a hash of its own, since the columns that are left out are part of the hash of
-the trace.
+seeds share once, as compressed JSON (plain in older files). A column that is kept at some
+evaluations alone is null at the others. Equal content gives equal bytes, and a file to which
+nothing is added is not written. What is kept of a record is sealed by a hash of its own, since the
+columns that are left out are part of the hash of the trace.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,7 +154,7 @@ def write(path: Path, labels: Labels, records: Mapping[int, Kept]) -> None:
             store_schema=False,  # nobody needs it, and it takes more than most columns
         ) as writer:
             writer.write_table(table, row_group_size=max(1, len(table)))
-            writer.add_key_value_metadata({KEY: json.dumps(said, sort_keys=True).encode()})
+            writer.add_key_value_metadata({KEY: _packed(said)})
         if (size := temporary.stat().st_size) > LARGEST:
             raise TooLarge(f"{path}: expected at most {LARGEST} bytes, got {size}: keep less of it")
 
@@ -206,10 +207,19 @@ def unfolded(said: Mapping[str, Any]) -> dict[int, Header]:
 
 
 def _said(file: pq.FileMetaData) -> dict[str, Any]:
-    found = json.loads((file.metadata or {})[KEY])
+    text = (file.metadata or {})[KEY]
+    try:
+        found = json.loads(text if text.startswith(b"{") else zlib.decompress(text))
+    except zlib.error as error:
+        raise ValueError(str(error)) from None
     if found["format"] != FORMAT:
         raise ValueError(f"format {found['format']}, not {FORMAT}")
     return dict(found)
+
+
+def _packed(said: Mapping[str, Any]) -> bytes:
+    """The metadata of a file: Parquet compresses its columns alone."""
+    return zlib.compress(json.dumps(said, sort_keys=True).encode(), 9)
 
 
 def _folded(parts: list[Kept]) -> dict[str, Any]:

@@ -25,14 +25,10 @@ KERNEL = Kernel(np.array([0.7, 1.3, 0.4]), np.array([0.5, 0.9, 0.3]), 0.05)
 
 def gram(factors, kernel, A, B):
     """Prior covariances (N, a, b) of each factor."""
-    return np.stack(
-        [
-            scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)])
-            for V, scale, length in zip(
-                factors, kernel.outputscale, kernel.lengthscale, strict=True
-            )
-        ]
-    )
+    found = []
+    for V, scale, length in zip(factors, kernel.outputscale, kernel.lengthscale, strict=True):
+        found.append(scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)]))
+    return np.stack(found)
 
 
 @pytest.fixture
@@ -61,8 +57,7 @@ def test_the_evidence_is_the_density_of_the_data(data):
 
 
 def test_the_posterior_of_a_factor_is_that_of_dense_conditioning_on_the_sum(data, rng):
-    X, y = data
-    x = rng.random(5)
+    (X, y), x = data, rng.random(5)
     factors = Factors.of([(FACTORS, solve(Distances(X), FACTORS, KERNEL, y))], X)
     k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]  # (N, n)
     solved = np.linalg.solve(dense(X, y), np.column_stack([y, k.T]))
@@ -201,11 +196,9 @@ def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
 
 def test_other_units_are_the_model_of_other_values(data):
     X, y = data
-    solved, kernel = (
-        solve(Distances(X), FACTORS, KERNEL, y),
-        Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise),
-    )
-    expected, scaled = solve(Distances(X), FACTORS, kernel, 3 * y), solved.in_units(3.0)
+    scaled = solve(Distances(X), FACTORS, KERNEL, y).in_units(3.0)
+    kernel = Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise)
+    expected = solve(Distances(X), FACTORS, kernel, 3 * y)
     assert_allclose(scaled.alpha, expected.alpha, rtol=1e-9)
     assert_allclose(scaled.precision, expected.precision, rtol=1e-9, atol=1e-12)
     assert_allclose(scaled.kernel.outputscale, expected.kernel.outputscale)
@@ -226,13 +219,10 @@ def test_a_fit_climbs_and_finds_the_scales_of_a_draw(rng):
 
 def test_a_fit_with_a_mean_finds_it_and_one_without_has_none(data):
     X, y = data
-    kept = [
-        fit(
-            Distances(X), FACTORS, y + 3.0, KERNEL, least_noise=1e-4, steps=200, rate=0.1, **kind
-        ).kernel.mean
-        for kind in ({}, {"with_mean": True})
-    ]
-    assert kept[0] == 0.0 and 2.0 < kept[1] < 4.0
+    rule = {"least_noise": 1e-4, "steps": 200, "rate": 0.1}
+    without = fit(Distances(X), FACTORS, y + 3.0, KERNEL, **rule)
+    fitted = fit(Distances(X), FACTORS, y + 3.0, KERNEL, **rule, with_mean=True)
+    assert without.kernel.mean == 0.0 and 2.0 < fitted.kernel.mean < 4.0
 
 
 def test_the_predictive_density_of_the_data_is_that_of_dense_conditioning(data):
@@ -241,8 +231,7 @@ def test_the_predictive_density_of_the_data_is_that_of_dense_conditioning(data):
     solved = solve(Distances(X), FACTORS, kernel, y)
     K = gram(FACTORS, kernel, X, X).sum(0)
     weights = np.linalg.solve(K + 0.05 * np.eye(len(X)), K).T
-    expected = multivariate_normal.logpdf(
-        y, 0.3 + weights @ (y - 0.3), K - weights @ K + 0.05 * np.eye(len(X))
-    )
+    mean, left = 0.3 + weights @ (y - 0.3), K - weights @ K + 0.05 * np.eye(len(X))
+    expected = multivariate_normal.logpdf(y, mean, left)
     assert solved.log_predictive() == pytest.approx(expected, rel=1e-9)
     assert solved.log_predictive() > solved.log_evidence  # it has seen these data

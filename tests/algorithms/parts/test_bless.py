@@ -22,6 +22,10 @@ def table(n=300, seed=0):
     return np.vstack([close, draw.random((10, 2)) * 8])
 
 
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
 def exact(K, ridge):
     return np.diag(K @ np.linalg.inv(K + ridge * np.eye(len(K))))
 
@@ -43,10 +47,8 @@ def test_the_scores_are_those_of_the_weighted_covariance_of_features(gram, ridge
     points, draw = table(), np.random.default_rng(1)
     S, U = np.linalg.eigh(gram(points, BANDWIDTH))
     phi = U * np.sqrt(np.maximum(S, 0))  # (A, A), a row an arm
-    dictionary, p = (
-        np.append(draw.choice(300, size=40), [7, 7]),
-        np.append(draw.random(40), [0.1, 1.0]),
-    )
+    dictionary = np.append(draw.choice(300, size=40), [7, 7])
+    p = np.append(draw.random(40), [0.1, 1.0])
     C = (phi[dictionary] / p[:, None]).T @ phi[dictionary]
     scores = np.diag(phi @ np.linalg.solve(C + ridge * np.eye(300), phi.T))
     arms = draw.permutation(300)[:100]
@@ -61,11 +63,9 @@ def test_every_sketched_variance_is_within_a_factor_3_of_the_exact_one(
     gram, dense, lam, qbar, seed
 ):
     points = table(seed=seed)
-    arms, kernel = (
-        np.random.default_rng(seed).permutation(np.append(np.arange(300), np.arange(100))),
-        GaussianTable(points, BANDWIDTH),
-    )
-    sampled = bless(kernel, arms, lam, qbar, np.random.default_rng(seed))
+    arms = rng(seed).permutation(np.append(np.arange(300), np.arange(100)))
+    kernel = GaussianTable(points, BANDWIDTH)
+    sampled = bless(kernel, arms, lam, qbar, rng(seed))
     pulls = Pulls()
     pulls.add(arms, np.zeros(400))
     found = SketchedPosterior.fit(kernel, lam, pulls, np.isin(pulls.arms, arms[sampled]))
@@ -78,10 +78,7 @@ def test_every_sketched_variance_is_within_a_factor_3_of_the_exact_one(
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_it_is_never_empty(qbar, n):
     kernel = GaussianTable(table()[:n] if n > 10 else np.arange(n)[:, None] * 1.0, BANDWIDTH)
-    sizes = [
-        np.count_nonzero(bless(kernel, np.arange(n), LAM, qbar, np.random.default_rng(seed)))
-        for seed in range(50)
-    ]
+    sizes = [bless(kernel, np.arange(n), LAM, qbar, rng(seed)).sum() for seed in range(50)]
     assert min(sizes) >= 1
     assert qbar > 1e-6 or max(sizes) == 1
 
@@ -111,19 +108,15 @@ def test_weights_times_the_preselection_make_the_gram_matrix_right_on_average(ro
     last rounds.
     """
     points, repeats = table(), 120
-    kernel, f = (
-        GaussianTable(points, BANDWIDTH),
-        np.column_stack([np.ones(300), points, points[:, 0] > 4.5]),
-    )
+    f = np.column_stack([np.ones(300), points, points[:, 0] > 4.5])
     for seed in range(repeats):
-        bless(kernel, np.arange(300), LAM, 20.0, np.random.default_rng(seed))
+        bless(GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 20.0, rng(seed))
     per_run, before = len(rounds) // repeats, 1.0
     assert per_run == 5  # ceil(ln 300) - 1
     for number in range(per_run):
         runs = rounds[number::per_run]
-        estimates = np.array(
-            [(f[d[own]] / p[own, None]).sum(axis=0) for d, p, own in chosen(runs, number)]
-        )
+        members = chosen(runs, number)
+        estimates = np.array([(f[d[own]] / p[own, None]).sum(axis=0) for d, p, own in members])
         error = estimates.std(axis=0, ddof=1) / np.sqrt(repeats) / before
         expected = f[1 if number == 0 else 0 :].sum(axis=0)
         assert (abs(estimates.mean(axis=0) / before - expected) <= 4.5 * error + 1e-9).all()
@@ -142,12 +135,12 @@ def chosen(runs, number):
 def test_as_many_rounds_as_the_authors_code(rounds, n, expected):
     """ceil(ln n) regularisations, the first of which belongs to the first dictionary."""
     points = np.linspace(0, 1, n)[:, None]
-    bless(GaussianTable(points, BANDWIDTH), np.arange(n), LAM, 2.0, np.random.default_rng(0))
+    bless(GaussianTable(points, BANDWIDTH), np.arange(n), LAM, 2.0, rng())
     assert len(rounds) == expected
 
 
 def test_the_regularisation_falls_from_the_number_of_pulls_to_lambda_by_one_factor(rounds):
-    bless(GaussianTable(table(), BANDWIDTH), np.arange(300), LAM, 20.0, np.random.default_rng(0))
+    bless(GaussianTable(table(), BANDWIDTH), np.arange(300), LAM, 20.0, rng())
     ridges = np.array([ridge for *_, ridge, _ in rounds])
     assert_allclose(ridges[1:] / ridges[:-1], (LAM / 300) ** (1 / 5))
     assert_allclose([ridges[0], ridges[-1]], [300 * (LAM / 300) ** (1 / 5), LAM])
@@ -157,9 +150,7 @@ def test_every_round_knows_the_scores_of_its_regularisation_within_a_factor(gram
     points = table()
     K = gram(points, BANDWIDTH)
     for seed in range(8):
-        bless(
-            GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 30.0, np.random.default_rng(seed)
-        )
+        bless(GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 30.0, rng(seed))
     for *_, arms, ridge, score in rounds:
         ratio = score / exact(K, ridge)[arms]
         assert ratio.min() > 1 / 3
@@ -169,13 +160,9 @@ def test_every_round_knows_the_scores_of_its_regularisation_within_a_factor(gram
 @pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 8.0), (0.5, 3.0)])
 def test_the_expected_size_is_about_qbar_effective_dimensions(gram, lam, qbar):
     points = table()
-    kernel, expected = (
-        GaussianTable(points, BANDWIDTH),
-        np.minimum(qbar * exact(gram(points, BANDWIDTH), lam), 1.0),
-    )
-    drawn = [
-        bless(kernel, np.arange(300), lam, qbar, np.random.default_rng(seed)) for seed in range(60)
-    ]
+    kernel = GaussianTable(points, BANDWIDTH)
+    expected = np.minimum(qbar * exact(gram(points, BANDWIDTH), lam), 1.0)
+    drawn = [bless(kernel, np.arange(300), lam, qbar, rng(seed)) for seed in range(60)]
     size = np.mean([np.count_nonzero(included) for included in drawn])
     assert expected.sum() < 150
     # poorer dictionaries overestimate, and so do weights without the preselection
@@ -186,23 +173,17 @@ def test_the_expected_size_is_about_qbar_effective_dimensions(gram, lam, qbar):
 
 def test_a_huge_qbar_takes_everybody():
     for points in (table(), table()[:1], np.zeros((40, 2))):
-        arms = np.arange(len(points))
-        assert bless(
-            GaussianTable(points, BANDWIDTH), arms, LAM, 1e9, np.random.default_rng(0)
-        ).all()
+        kernel = GaussianTable(points, BANDWIDTH)
+        assert bless(kernel, np.arange(len(points)), LAM, 1e9, rng()).all()
 
 
 def test_repeated_pulls_are_sampled_one_by_one():
     """An arm pulled a hundred times has a hundred small scores, not one large one; arms pulled
     rarely are kept.
     """
-    kernel, arms = (
-        GaussianTable(np.array([[0.0], [100.0], [200.0]]), 1.0),
-        np.repeat([0, 1, 2], [100, 100, 2]),
-    )
-    drawn = np.mean(
-        [bless(kernel, arms, 1.0, 20.0, np.random.default_rng(seed)) for seed in range(200)], axis=0
-    )
+    kernel = GaussianTable(np.array([[0.0], [100.0], [200.0]]), 1.0)
+    arms = np.repeat([0, 1, 2], [100, 100, 2])
+    drawn = np.mean([bless(kernel, arms, 1.0, 20.0, rng(seed)) for seed in range(200)], axis=0)
     for often in (drawn[:100], drawn[100:200]):
         assert often.mean() == pytest.approx(20 / 101, rel=0.15)
         assert often.max() < 0.35

@@ -101,10 +101,8 @@ def test_a_non_finite_matrix_is_refused_with_its_size(bad):
 
 
 def test_an_indefinite_matrix_is_refused_with_its_size():
-    with pytest.raises(
-        LinAlgError,
-        match=r"K \(2x2\) is not positive definite with a jitter of 1e-06 .*: look for an",
-    ):
+    said = r"K \(2x2\) is not positive definite with a jitter of 1e-06 .*: look for an"
+    with pytest.raises(LinAlgError, match=said):
         safe_cholesky(torch.tensor([[1.0, 2.0], [2.0, 1.0]], dtype=torch.float64))
 
 

@@ -14,12 +14,8 @@ from algorithms.parts.arms.columns import FIRST_ROWS, GaussianTable
 @pytest.mark.parametrize("bandwidth", [0.1, 1.0, 17.5])
 def test_all_columns_match_scikit_learn(smooth, gram, bandwidth):
     points, _ = smooth(0, A=150, d=3)
-    assert_allclose(
-        GaussianTable(points, bandwidth).columns(np.arange(150)),
-        gram(points, bandwidth),
-        rtol=1e-12,
-        atol=1e-300,
-    )
+    found = GaussianTable(points, bandwidth).columns(np.arange(150))
+    assert_allclose(found, gram(points, bandwidth), rtol=1e-12, atol=1e-300)
 
 
 def test_distances_of_neighbours_far_from_the_origin_do_not_cancel():
@@ -76,10 +72,8 @@ def test_forgetting_columns_changes_no_answer_and_bounds_the_memo(narrow, seed):
     kernel, K = narrow
     draw, forgot, before = np.random.default_rng(seed), 0, 0
     for _ in range(200):
-        arms, others = (
-            draw.integers(60, size=draw.integers(0, MOST // 2 + 1)),
-            draw.integers(60, size=7),
-        )
+        arms = draw.integers(60, size=draw.integers(0, MOST // 2 + 1))
+        others = draw.integers(60, size=7)
         if draw.random() < 0.5:
             assert_array_equal(kernel.columns(arms), K[arms])
         else:

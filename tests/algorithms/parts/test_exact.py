@@ -111,12 +111,8 @@ def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
     # moderately clustered
     points = centres[draw.integers(12, size=200)] + 0.05 * draw.standard_normal((200, 3))
     kernel = GaussianTable(points, bandwidth)
-    posterior, x, f = (
-        ExactPosterior(kernel, lam),
-        regime(draw, 200, t),
-        np.sin(5 * points.sum(axis=1)),
-    )
-    y = f[x] + 0.01 * draw.standard_normal(t)
+    posterior, x = ExactPosterior(kernel, lam), regime(draw, 200, t)
+    y = np.sin(5 * points.sum(axis=1))[x] + 0.01 * draw.standard_normal(t)
     for step, (arm, value) in enumerate(zip(x, y, strict=True), start=1):
         posterior.add(arm, value)
         if step not in (100, 1000, t):
@@ -126,9 +122,8 @@ def test_after_ten_thousand_pulls_it_has_not_drifted(regime, bandwidth, rtol):
         mean, variance = collapsed(kernel.columns(np.arange(200)), lam, arms, n, sums)
         assert_allclose(posterior.mean, mean.astype(float), atol=1e-9, rtol=0)
         assert_allclose(posterior.variance, variance.astype(float), rtol=rtol, atol=0)
-        assert np.argmax(posterior.mean + 0.1 * np.sqrt(posterior.variance)) == np.argmax(
-            mean + 0.1 * np.sqrt(variance)
-        )
+        best = np.argmax(mean + 0.1 * np.sqrt(variance))
+        assert np.argmax(posterior.mean + 0.1 * np.sqrt(posterior.variance)) == best
 
 
 @pytest.mark.parametrize("lam", [1e-4, 1.0])
@@ -136,11 +131,8 @@ def test_log_determinant_and_effective_dimension(smooth, gram, lam):
     points, _ = smooth(0)
     x, y = pulls(1, len(points), t=80)
     K = gram(points, BANDWIDTH)[np.ix_(x, x)]
-    posterior, textbook, chain = (
-        exact(points, lam, [], []),
-        exact(points, lam, x, y, TextbookPosterior),
-        0.0,
-    )
+    textbook = exact(points, lam, x, y, TextbookPosterior)
+    posterior, chain = exact(points, lam, [], []), 0.0
     assert posterior.log_det() == posterior.information == 0.0
     for arm, value in zip(x, y, strict=True):
         chain += np.log1p(posterior.variance_of(arm))
@@ -158,8 +150,7 @@ def test_a_batch_told_at_once_is_its_pulls_one_by_one(smooth, kind):
     points, _ = smooth(0)
     x, y = pulls(1, len(points), t=40)
     one, whole = exact(points, 1e-2, x, y, kind), kind(GaussianTable(points, BANDWIDTH), 1e-2)
-    for start in (0, 1, 25):
-        stop = {0: 1, 1: 25, 25: 40}[start]
+    for start, stop in ((0, 1), (1, 25), (25, 40)):
         whole.extend(x[start:stop], y[start:stop])
     assert_array_equal(whole.mean, one.mean)
     assert_array_equal(whole.variance, one.variance)
@@ -206,9 +197,7 @@ def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(sm
     st.sampled_from([1e-4, 1e-2, 1.0]),
 )
 def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
-    posterior = ExactPosterior(
-        GaussianTable(np.random.default_rng(seed).random((12, 2)), BANDWIDTH), lam
-    )
+    posterior = exact(np.random.default_rng(seed).random((12, 2)), lam, [], [])
     for s, arm in enumerate(x):
         before = posterior.variance.copy()
         posterior.add(arm, 1.0)

@@ -8,9 +8,8 @@ from algorithms.parts.search.exploration import Width
 
 
 def width(**changes):
-    return Width(
-        **{"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10, **changes}
-    )
+    given = {"rule": "kandasamy", "share": 0.2, "delta": 0.1, "points_per_axis": 10}
+    return Width(**{**given, **changes})
 
 
 def test_a_grid_too_large_to_count_is_no_obstacle():
@@ -19,11 +18,8 @@ def test_a_grid_too_large_to_count_is_no_obstacle():
 
 
 def test_a_constant_is_the_share_whatever_happens():
-    assert (
-        width(rule="constant", share=4).beta(1, 1)
-        == width(rule="constant", share=4).beta(500, 60)
-        == 4
-    )
+    constant = width(rule="constant", share=4)
+    assert constant.beta(1, 1) == constant.beta(500, 60) == 4
 
 
 def test_the_rule_of_the_additive_bandits():

@@ -21,10 +21,8 @@ def graphs(draw):
     """Any factors of up to 6 variables."""
     d = draw(st.integers(1, 6))
     factors = draw(st.lists(st.sets(st.integers(0, d - 1), min_size=1), max_size=7))
-    missing = set(range(d)).difference(*factors)
-    return FactorGraph.of(
-        [tuple(sorted(factor)) for factor in factors] + [(j,) for j in sorted(missing)], d
-    )
+    missing = [{j} for j in sorted(set(range(d)).difference(*factors))]
+    return FactorGraph.of([tuple(sorted(factor)) for factor in factors + missing], d)
 
 
 def spreads(graph, draw, high=1e3):
@@ -75,9 +73,8 @@ def test_vectors_equal_messages_sent_one_by_one(graph, seed):
         (blocks, FactorGraph.of(graph.factors, graph.d, blocks)),
     ):
         xbar, c, heard = slow_round(graph.factors, tried, x, terms)
-        assert_allclose(
-            of.consensus(x[of.edges[:, 0], of.edges[:, 1]]), [xbar[j] for j in range(of.d)]
-        )
+        agreed = of.consensus(x[of.edges[:, 0], of.edges[:, 1]])
+        assert_allclose(agreed, [xbar[j] for j in range(of.d)])
         assert_allclose(of.neighbour_sums(terms), c, atol=1e-12)
         assert_allclose(of.consensus(of.spread(x[0])), x[0])
         for i in range(F):
@@ -121,17 +118,15 @@ def test_one_round_on_the_example_by_hand():
     assert_allclose(graph.consensus(np.array([0.0, 0.1, 0.2, 0.4, 0.6, 1.0, 0.5])), [0.5, 0.3, 0.4])
     assert_array_equal(graph.spread(np.array([7.0, 8.0, 9.0])), [7, 9, 8, 8, 9, 7, 9])
     assert_allclose(graph.terms(np.array([9.0, 4.0, 16.0, 18.0])), [1, 1, 1, 2])
-    assert_allclose(
-        graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0])), [1100, 100, 1011, 101]
-    )
+    sums = graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0]))
+    assert_allclose(sums, [1100, 100, 1011, 101])
     assert_allclose(graph.exploration(np.array([9.0, 4.0, 16.0, 18.0])), 2 + 2**0.5 + 5**0.5 + 2)
 
 
 def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
     rng = np.random.default_rng(0)
-    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)] + [
-        EXAMPLE + singletons(6)
-    ]
+    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)]
+    decompositions.append(EXAMPLE + singletons(6))
     factors = [factor for decomposition in decompositions for factor in decomposition]
     blocks = np.repeat(np.arange(4), [len(decomposition) for decomposition in decompositions])
     graph, variances = FactorGraph.of(factors, 6, blocks), rng.random((5, len(factors)))

@@ -18,11 +18,8 @@ def test_only_what_is_positive_violates():
     [
         ([1.0, 9.0, 2.0], [[-1.0, 0.0], [0.1, -5.0], [0.0, 0.0]], 2),  # 9 is not feasible
         ([1.0, 9.0, 2.0], [[0.3, 0.3], [0.1, 0.4], [2.0, -9.0]], 1),  # none is
-        (
-            [1.0, 9.0, 2.0],
-            [[0.5, 0.0], [0.0, 0.5], [0.5, -9.0]],
-            1,
-        ),  # nor here: y decides among equals
+        # nor here: y decides among equals
+        ([1.0, 9.0, 2.0], [[0.5, 0.0], [0.0, 0.5], [0.5, -9.0]], 1),
         ([1.0, 9.0, 2.0], [[], [], []], 1),
         ([1.0, 9.0], [[-1.0, -1.0], [-1.0, 0.0]], 1),  # 0 violates nothing
     ],
@@ -43,9 +40,7 @@ def test_a_batch_takes_the_best_feasible_candidate_of_each_draw_once():
 
 
 def test_where_no_candidate_of_a_draw_is_feasible_the_least_violation_wins():
-    f, v = (
-        np.array([[1.0, 5.0, 4.0], [1.0, 5.0, 4.0]]),
-        np.array([[0.2, 0.3, 0.1], [0.2, 0.3, 0.0]]),
-    )
+    f = np.array([[1.0, 5.0, 4.0], [1.0, 5.0, 4.0]])
+    v = np.array([[0.2, 0.3, 0.1], [0.2, 0.3, 0.0]])
     # 2 is gone when the second draw finds it feasible
     assert_array_equal(distinct_best(f, v), [2, 0])

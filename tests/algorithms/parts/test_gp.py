@@ -56,12 +56,8 @@ def test_the_gradient_of_the_evidence_is_gpytorchs():
         else:
             priors = model.log_prior()  # which GPyTorch adds to the evidence
             value = 40 * ExactMarginalLogLikelihood(model.likelihood, exact)(exact(X), y) - priors
-        slopes.append(
-            [
-                value.detach(),
-                *torch.autograd.grad(value, [model.get_parameter(name) for name in model.free]),
-            ]
-        )
+        free = [model.get_parameter(name) for name in model.free]
+        slopes.append([value.detach(), *torch.autograd.grad(value, free)])
     for our, their in zip(*slopes, strict=True):
         assert_allclose(our, their, rtol=1e-8)
 
@@ -83,14 +79,6 @@ def test_the_posterior_is_gpytorchs():
     assert_allclose(posterior.variance(Z), posterior.covariance(Z).diagonal(), atol=1e-12)
 
 
-def test_botorch_takes_the_model():
-    posterior, Z = Posterior.of(known(3), *data(30, 3)), data(6, 3, seed=1)[0]
-    theirs = as_gpytorch(posterior).posterior(Z)
-    mean, variance = posterior(Z)
-    assert_allclose(theirs.mean[:, 0], mean, atol=1e-8)
-    assert_allclose(theirs.variance[:, 0], variance, atol=1e-8)
-
-
 @pytest.mark.parametrize("blocks", [(1,), (5, 1, 9), (20,)])
 def test_extending_by_blocks_is_conditioning_from_scratch(blocks):
     model, (X, y), Z = known(3), data(50, 3), data(25, 3, seed=1)[0]
@@ -108,12 +96,10 @@ def test_extending_by_blocks_is_conditioning_from_scratch(blocks):
 def test_slopes_are_those_of_central_differences():
     posterior, Z = Posterior.of(known(3), *data(30, 3)), data(6, 3, seed=1)[0]
     slopes = posterior.slopes(Z)
-    for k, of in enumerate((posterior.mean, posterior.variance)):
-        for i in range(3):
-            step = 1e-6 * torch.eye(3, dtype=torch.float64)[i]
-            assert_allclose(
-                slopes[k][:, i], (of(Z + step) - of(Z - step)) / 2e-6, rtol=1e-5, atol=1e-8
-            )
+    for found, of in zip(slopes, (posterior.mean, posterior.variance), strict=True):
+        for i, step in enumerate(1e-6 * torch.eye(3, dtype=torch.float64)):
+            expected = (of(Z + step) - of(Z - step)) / 2e-6
+            assert_allclose(found[:, i], expected, rtol=1e-5, atol=1e-8)
 
 
 def test_draws_have_the_joint_mean_and_covariance():
@@ -131,12 +117,8 @@ def test_draws_have_the_joint_mean_and_covariance():
 def test_rows_that_nearly_repeat_are_survived(n):
     X, y = data(n // 2, 3)
     X, y = torch.cat([X, X + 1e-10]), torch.cat([y, y])
-    ranges = {
-        "lengthscale": (0.1, 1.0, 4.0),
-        "outputscale": (0.1, 1.0, 2.0),
-        "noise": (0.0, 1e-12, 1.0),
-    }
-    posterior = Posterior.of(bounded(3, **ranges), X, y)
+    ranges = {"lengthscale": (0.1, 1.0, 4.0), "outputscale": (0.1, 1.0, 2.0)}
+    posterior = Posterior.of(bounded(3, **ranges, noise=(0.0, 1e-12, 1.0)), X, y)
     mean, variance = posterior(X[:50])
     assert torch.isfinite(mean).all() and (variance > 0).all() and (variance < 1e-3).all()
     assert_allclose(mean, y[:50], atol=0.3)
@@ -165,9 +147,8 @@ def test_the_posterior_is_scikit_learns():
     model, (X, y), Z = known(3), data(40, 3), data(25, 3, seed=1)[0]
     lengthscale = model.kernel.base_kernel.lengthscale[0].numpy()
     kernel = ConstantKernel(SCALE) * Matern(lengthscale, nu=2.5) + WhiteKernel(NOISE)
-    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None).fit(
-        X.numpy(), y.numpy() - MEAN
-    )
+    theirs = GaussianProcessRegressor(kernel, alpha=0.0, optimizer=None)
+    theirs.fit(X.numpy(), y.numpy() - MEAN)
     mean, covariance = theirs.predict(Z.numpy(), return_cov=True)
     posterior = Posterior.of(model, X, y)
     assert_allclose(posterior.mean(Z), mean + MEAN, atol=1e-8)
@@ -194,9 +175,8 @@ def test_a_joint_draw_costs_two_covariances_and_one_factor(work):
 def test_draws_at_data_and_at_repeated_points_pass_through_what_is_known():
     (X, y) = data(8, 2)
     posterior = Posterior.of(known(2, noise=1e-8), X, y)
-    draws = posterior.sample(
-        torch.cat([X, X[:2], X[:2] + 1e-9]), np.random.default_rng(0), count=20
-    )
+    at = torch.cat([X, X[:2], X[:2] + 1e-9])
+    draws = posterior.sample(at, np.random.default_rng(0), count=20)
     # noise 1e-4, and jitter
     assert_allclose(draws, np.tile(torch.cat([y, y[:2], y[:2]]), (20, 1)), atol=1e-3)
 

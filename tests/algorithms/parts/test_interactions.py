@@ -112,19 +112,15 @@ def test_successive_models_differ_by_one_split_or_merge_or_not_at_all():
 # when it moves
 
 
-def moved(acceptance, gain, n, trials=TRIALS):
+def moved(acceptance, gain, n):
     """The share of trials in which a chain on two variables leaves the whole set for the only other
     partition.
     """
     fits = Told(FIRST, Fit(rate=0.1, steps=0, new_steps=0), "first-values", gain)
     X, y, draw = np.random.default_rng(0).random((n, 2)), np.zeros(n), np.random.default_rng(2)
     chain, distances = begin(2, fits=fits, acceptance=acceptance), Distances(X)
-    return np.mean(
-        [
-            chain.sample(distances, y, draw, count=2)[1].decomposition != whole(2)
-            for _ in range(trials)
-        ]
-    )
+    ends = [chain.sample(distances, y, draw, count=2)[1] for _ in range(TRIALS)]
+    return np.mean([end.decomposition != whole(2) for end in ends])
 
 
 def test_total_evidence_is_colder_than_evidence_per_datum():
@@ -163,11 +159,9 @@ def test_a_new_model_starts_where_it_is_told_to(start):
     distances, fits = Distances(X), fits_of(0, 0, start)
     near = whole(4), solve(distances, whole(4), kernel([2.0], [0.4]), y)
     new = fits.anew(distances, PAIRS, y, near).kernel
-    expected = (
-        kernel([1.0, 1.0], [0.4, 0.4])
-        if start == "inherited"
-        else kernel([0.693] * 2, [0.693] * 2, 0.693)
-    )
+    expected = kernel([0.693] * 2, [0.693] * 2, 0.693)
+    if start == "inherited":
+        expected = kernel([1.0, 1.0], [0.4, 0.4])
     assert_allclose(new.outputscale, expected.outputscale)
     assert_allclose(new.lengthscale, expected.lengthscale)
     assert_allclose(new.noise, expected.noise)
@@ -180,9 +174,8 @@ def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
     """
     X, y = additive(15)
     fits = fits_of(5, 0, "inherited")
-    found, _ = begin(fits=fits, acceptance="per-datum").sample(
-        Distances(X), y, np.random.default_rng(0), count=10
-    )
+    chain = begin(fits=fits, acceptance="per-datum")
+    found, _ = chain.sample(Distances(X), y, np.random.default_rng(0), count=10)
     total = [solved.kernel.outputscale.sum() for _, solved in found]
     assert len({decomposition for decomposition, _ in found}) > 2
     assert abs(total[0] - 0.693) > 0.1
@@ -197,9 +190,8 @@ def test_new_and_known_models_are_fitted_for_their_own_numbers_of_steps():
     assert_allclose(known.kernel.outputscale, [0.5, 0.6])
     assert fits.now(distances, PAIRS, y, known).kernel.noise == pytest.approx(known.kernel.noise)
     new = fits.now(distances, PAIRS, y, None).kernel
-    assert_allclose(
-        np.abs(np.log(np.expm1(new.outputscale)) - np.log(np.expm1(0.693))), 0.1, rtol=1e-5
-    )
+    rho = np.log(np.expm1(new.outputscale))
+    assert_allclose(np.abs(rho - np.log(np.expm1(0.693))), 0.1, rtol=1e-5)
     _, over_a, *_ = log_evidence(distances, distances.of(PAIRS), fits.first(PAIRS), y)
     assert_array_equal(new.outputscale > 0.693, over_a > 0)
 
@@ -238,13 +230,12 @@ def test_a_decomposition_that_is_proposed_again_is_not_fitted_again():
                 return super().anew(distances, factors, y, near)
 
         fits = Counted(FIRST, Fit(rate=0.1, steps=3, new_steps=3), start)
-        found, _ = begin(2, fits=fits).sample(
-            Distances(X[:, :2]), y, np.random.default_rng(1), count=12
-        )
+        distances = Distances(X[:, :2])
+        found, _ = begin(2, fits=fits).sample(distances, y, np.random.default_rng(1), count=12)
         assert (len(fitted) == len(set(fitted))) == fewer
         for factors, solved in found[1:]:
             if fewer and factors == singletons(2):
-                again = fits.anew(Distances(X[:, :2]), factors, y)
+                again = fits.anew(distances, factors, y)
                 assert_array_equal(solved.alpha, again.alpha)
 
 

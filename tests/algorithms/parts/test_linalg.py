@@ -39,9 +39,8 @@ def test_a_non_finite_matrix_is_refused_with_its_size(bad):
 
 
 def test_a_matrix_that_is_not_positive_definite_is_refused_with_its_size():
-    with pytest.raises(
-        LinAlgError, match=r"K \(2x2\) is not positive definite: look for duplicate rows"
-    ):
+    said = r"K \(2x2\) is not positive definite: look for duplicate rows"
+    with pytest.raises(LinAlgError, match=said):
         safe_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
 
 

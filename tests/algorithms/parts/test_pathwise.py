@@ -73,19 +73,16 @@ def test_a_draw_is_a_function():
     paths = Paths.of(posterior(), np.random.default_rng(0), count=4, features=50)
     assert_allclose(paths(Z)[:, 2:4], paths(Z[2:4]), atol=1e-12)
     assert paths(Z).shape == (4, 5)
-    assert_array_equal(
-        paths(Z), Paths.of(posterior(), np.random.default_rng(0), count=4, features=50)(Z)
-    )
+    again = Paths.of(posterior(), np.random.default_rng(0), count=4, features=50)
+    assert_array_equal(paths(Z), again(Z))
 
 
 def test_a_kernel_with_other_frequencies_is_refused():
     model = gamma_priors(2)
     model.kernel.base_kernel = RQKernel().double().requires_grad_(False)
     given = Posterior.of(model, Z, torch.zeros(5, dtype=torch.float64))
-    with pytest.raises(
-        TypeError,
-        match="expected an RBF or a Matern kernel, got RQKernel: draw by the factor instead",
-    ):
+    said = "expected an RBF or a Matern kernel, got RQKernel: draw by the factor instead"
+    with pytest.raises(TypeError, match=said):
         Paths.of(given, np.random.default_rng(0), count=1, features=10)
 
 

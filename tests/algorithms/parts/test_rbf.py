@@ -22,6 +22,13 @@ from algorithms.parts.processes.rbf import isotropic
 PRIORS = {"gamma": [3.0, 3.0], "normal": [2.0, 1.0]}
 X = np.random.default_rng(0).random((20, 3))
 Y = np.sin(5 * X[:, 0]) + X[:, 1]
+DATA = torch.from_numpy(X), torch.from_numpy(Y)
+
+
+def numbers(model):
+    """Length-scale, outputscale and mean."""
+    scales = model.kernel.base_kernel.lengthscale, model.kernel.outputscale
+    return [number.item() for number in (*scales, model.mean(DATA[0][:1]))]
 
 
 def log_density(ell, a, noise=0.01):
@@ -33,29 +40,21 @@ def log_density(ell, a, noise=0.01):
 def test_evidence_and_priors_are_scipys():
     model = isotropic(lengthscale=0.7, outputscale=1.3, noise=0.01, **PRIORS)
     evidence, prior = log_density(0.7, 1.3)
-    assert_allclose(
-        model.covariance(torch.from_numpy(X), torch.from_numpy(X)), 1.3 * RBF(0.7)(X), rtol=1e-12
-    )
-    assert_allclose(
-        log_evidence(model, torch.from_numpy(X), torch.from_numpy(Y)).item(), evidence, rtol=1e-10
-    )
+    assert_allclose(model.covariance(DATA[0], DATA[0]), 1.3 * RBF(0.7)(X), rtol=1e-12)
+    assert_allclose(log_evidence(model, *DATA).item(), evidence, rtol=1e-10)
     assert_allclose(model.log_prior().item(), prior, rtol=1e-12)
 
 
 def test_a_fit_moves_both_scales_to_the_maximum_and_leaves_the_noise():
     start = isotropic(lengthscale=1.0, outputscale=0.693, noise=0.01, **PRIORS)
-    best = minimize(
-        lambda theta: -sum(log_density(*np.exp(theta))),
-        np.zeros(2),
-        method="Nelder-Mead",
-        options={"xatol": 1e-7},
-    )
+
+    def loss(theta):
+        return -sum(log_density(*np.exp(theta)))
+
+    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7})
     for method, rtol in ((LBFGS(), 1e-3), (Adam(0.1, 300), 1e-2)):
-        model = fit(
-            start, torch.from_numpy(X), torch.from_numpy(Y), method, np.random.default_rng(0)
-        )
-        found = model.kernel.base_kernel.lengthscale.item(), model.kernel.outputscale.item()
-        assert_allclose(found, np.exp(best.x), rtol=rtol)
+        model = fit(start, *DATA, method, np.random.default_rng(0))
+        assert_allclose(numbers(model)[:2], np.exp(best.x), rtol=rtol)
         assert model.noise.item() == 0.01
     assert start.kernel.outputscale.item() == 0.693
 
@@ -65,7 +64,7 @@ def test_a_fit_in_softplus_units_with_a_mean_is_gpytorchs_own(steps):
     """Its modules as they come, their marginal likelihood and PyTorch's Adam over their raw
     parameters: what the public code of jing2026lcbo does.
     """
-    x, y = torch.from_numpy(X), torch.from_numpy(Y)
+    x, y = DATA
     likelihood = GaussianLikelihood().double()
     likelihood.noise = 0.01
     likelihood.requires_grad_(False)
@@ -76,23 +75,16 @@ def test_a_fit_in_softplus_units_with_a_mean_is_gpytorchs_own(steps):
         adam.zero_grad()
         (-mll(theirs(x), y)).backward()
         adam.step()
-    kernel = theirs.covar_module
-    expected = (
-        kernel.base_kernel.lengthscale.item(),
-        kernel.outputscale.item(),
-        theirs.mean_module.constant.item(),
-    )
+    kernel, mean = theirs.covar_module, theirs.mean_module.constant
+    scales = kernel.base_kernel.lengthscale, kernel.outputscale
+    expected = [number.item() for number in (*scales, mean)]
     start = isotropic(lengthscale=1.0, outputscale=np.log(2), noise=0.01, mean=0.0, **PRIORS)
-    found = {}
-    for chart in (SOFTPLUS, LOGARITHM):
-        model = fit(start, x, y, Adam(0.1, steps, chart), np.random.default_rng(0))
-        found[chart] = (
-            model.kernel.base_kernel.lengthscale.item(),
-            model.kernel.outputscale.item(),
-            model.mean(x[:1]).item(),
-        )
-    assert_allclose(found[SOFTPLUS], expected, rtol=1e-8)
-    assert np.abs(np.array(found[LOGARITHM]) - expected)[:2].min() > 1e-3
+    ours, other = (
+        numbers(fit(start, x, y, Adam(0.1, steps, chart), np.random.default_rng(0)))
+        for chart in (SOFTPLUS, LOGARITHM)
+    )
+    assert_allclose(ours, expected, rtol=1e-8)
+    assert np.abs(np.array(other) - expected)[:2].min() > 1e-3
     assert abs(expected[2]) > 0.05
 
 
@@ -115,6 +107,4 @@ class GPyTorch(ExactGP):
 
 def test_values_are_not_rounded_to_single_precision():
     model = isotropic(lengthscale=0.1, outputscale=0.3, noise=0.01, **PRIORS)
-    assert model.kernel.base_kernel.lengthscale.item() == 0.1
-    assert model.kernel.outputscale.item() == 0.3
-    assert model.noise.item() == 0.01
+    assert [*numbers(model)[:2], model.noise.item()] == [0.1, 0.3, 0.01]

@@ -24,10 +24,8 @@ def tallied(x, y):
 
 
 def sketch(points, lam, x, y, dictionary, bandwidth=BANDWIDTH):
-    pulls = tallied(x, y)
-    return SketchedPosterior.fit(
-        GaussianTable(points, bandwidth), lam, pulls, np.isin(pulls.arms, dictionary)
-    )
+    pulls, kernel = tallied(x, y), GaussianTable(points, bandwidth)
+    return SketchedPosterior.fit(kernel, lam, pulls, np.isin(pulls.arms, dictionary))
 
 
 def history(seed, A=60, t=50, few=15):
@@ -50,10 +48,8 @@ def test_the_moments_are_those_printed_in_the_papers(smooth, gram, literal, lam,
     points, _ = smooth(0)
     x, y = history(1)
     dictionary = np.unique(x)[:size]
-    found, printed = (
-        sketch(points, lam, x, y, dictionary),
-        literal(gram(points, BANDWIDTH), lam, dictionary, x, y),
-    )
+    found = sketch(points, lam, x, y, dictionary)
+    printed = literal(gram(points, BANDWIDTH), lam, dictionary, x, y)
     assert_allclose(found.mean, printed.mean, atol=1e-9)  # BBKB eq. (1)
     assert_allclose(found.variance, np.diag(printed.covariance), rtol=1e-8)  # BBKB eq. (3)
     assert_allclose(found.variance, printed.variance, rtol=1e-6)  # BKB eq. (4)
@@ -69,15 +65,9 @@ def test_the_moments_are_those_printed_in_the_papers(smooth, gram, literal, lam,
 
 @pytest.mark.parametrize("A", [1023, 1024, 1025])
 def test_blocks_of_arms_leave_no_seam(gram, literal, A):
-    points, x, y = (
-        np.random.default_rng(0).random((A, 2)),
-        np.array([0, 500, 1000, 500]),
-        np.ones(4),
-    )
-    found, printed = (
-        sketch(points, 1e-2, x, y, [0, 500]),
-        literal(gram(points, BANDWIDTH), 1e-2, [0, 500], x, y),
-    )
+    points, x, y = np.random.default_rng(0).random((A, 2)), [0, 500, 1000, 500], np.ones(4)
+    found = sketch(points, 1e-2, x, y, [0, 500])
+    printed = literal(gram(points, BANDWIDTH), 1e-2, [0, 500], x, y)
     assert_allclose(found.mean, printed.mean, atol=1e-12)
     assert_allclose(found.variance, printed.variance, rtol=1e-10)
 
@@ -130,9 +120,8 @@ def test_with_an_empty_dictionary_it_is_the_prior(smooth):
         assert_array_equal(empty.variance, np.full(60, 4.0))
         assert_array_equal(empty.subset_of_regressors(), np.zeros(60))
         assert_array_equal(empty.sketched_covariance(3), np.zeros(60))
-        assert_allclose(
-            empty.covariance(3), GaussianTable(points, 0.3).column(3) / 0.25, rtol=1e-15
-        )
+        column = GaussianTable(points, 0.3).column(3)
+        assert_allclose(empty.covariance(3), column / 0.25, rtol=1e-15)
         assert len(empty.dictionary) == 0
         assert empty.features(np.array([1, 2])).shape == (2, 0)
 
@@ -184,10 +173,8 @@ def in_long_double(points, bandwidth, lam, x, y):
     K = np.exp(((X[:, None] - X[None]) ** 2).sum(axis=-1) / (-2 * LONG(bandwidth) ** 2))
     # n pulls of one arm are one of their mean with noise lambda/n
     arms, n = np.unique(x, return_counts=True)
-    S, means = (
-        K[np.ix_(arms, arms)] + np.diag(lam / n.astype(LONG)),
-        np.array([y[x == arm].mean(dtype=LONG) for arm in arms]),
-    )
+    S = K[np.ix_(arms, arms)] + np.diag(lam / n.astype(LONG))
+    means = np.array([y[x == arm].mean(dtype=LONG) for arm in arms])
     L, V = np.zeros_like(S), np.column_stack([K[arms], means])
     for j in range(len(S)):
         L[j, j] = np.sqrt(S[j, j] - L[j, :j] @ L[j, :j])
@@ -206,10 +193,8 @@ def test_it_is_well_conditioned_on_architectures_that_are_almost_alike(bandwidth
     Held to five times that.
     """
     points, lam, draw = architectures(seed), 1.6e-5, np.random.default_rng(seed)
-    x, y = (
-        np.append(np.arange(200), draw.integers(200, size=400)),
-        0.9 + 0.004 * draw.standard_normal(600),
-    )
+    x = np.append(np.arange(200), draw.integers(200, size=400))
+    y = 0.9 + 0.004 * draw.standard_normal(600)
     mean, variance = in_long_double(points, bandwidth, lam, x, y)
     found = sketch(points, lam, x, y, x, bandwidth)
     assert 0.9998 < GaussianTable(points, bandwidth).columns(np.arange(400)).min() < 0.99995
@@ -250,10 +235,8 @@ def batches(draw, full=False):
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     lam, A = draw(st.sampled_from([1e-2, 1.0])), 20
     points = random.random((A, draw(st.integers(1, 3))))
-    x, batch = (
-        random.integers(A, size=draw(st.integers(1, 12))),
-        random.integers(A, size=draw(st.integers(1, 12))),
-    )
+    x = random.integers(A, size=draw(st.integers(1, 12)))
+    batch = random.integers(A, size=draw(st.integers(1, 12)))
     dictionary = x if full else random.permutation(x)[: draw(st.integers(1, 4))]
     before = sketch(points, lam, x, np.zeros(len(x)), dictionary)
     after = sketch(points, lam, np.append(x, batch), np.zeros(len(x) + len(batch)), dictionary)
@@ -275,9 +258,8 @@ def test_lemma_3_holds_in_the_appendix_form_for_any_dictionary(instance):
     before, after, batch = instance
     drift = 1 + sum(before.sketched_covariance(arm) ** 2 for arm in batch) / before.variance
     assert (before.variance / after.variance <= drift * (1 + 1e-9)).all()
-    assert (
-        drift <= 1 + before.variance[batch].sum() * (1 + 1e-9)
-    ).all()  # and it is tighter than Lemma 1
+    # and it is tighter than Lemma 1
+    assert (drift <= 1 + before.variance[batch].sum() * (1 + 1e-9)).all()
 
 
 def test_lemma_3_as_printed_is_violated():
@@ -290,9 +272,8 @@ def test_lemma_3_as_printed_is_violated():
     ratio = ((1 - z) + z / 2) / ((1 - z) + z / (2 + z))
     printed = 1 + (np.exp(-0.72) - z + z / 2) ** 2 / ((1 - z) + z / 2)
     assert before.variance[2] / after.variance[2] == pytest.approx(ratio, rel=1e-12)
-    assert 1 + before.covariance(1)[2] ** 2 / before.variance[2] == pytest.approx(
-        printed, rel=1e-12
-    )
+    drift = 1 + before.covariance(1)[2] ** 2 / before.variance[2]
+    assert drift == pytest.approx(printed, rel=1e-12)
     assert ratio > 1.12 * printed
 
 

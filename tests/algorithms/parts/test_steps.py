@@ -53,10 +53,7 @@ def test_a_step_is_the_papers():
     assert_allclose(ascend(slopes, x, steps=1, rate=rate), x + rate * np.sign(slope), atol=1e-8)
     once = x + rate * slope / (np.abs(slope) + 1e-8)
     again = slopes(once)
-    m, v = (
-        (0.09 * slope + 0.1 * again) / (1 - 0.81),
-        (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2),
-    )
-    assert_allclose(
-        ascend(slopes, x, steps=2, rate=rate), once + rate * m / (np.sqrt(v) + 1e-8), atol=1e-10
-    )
+    m = (0.09 * slope + 0.1 * again) / (1 - 0.81)
+    v = (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2)
+    twice = once + rate * m / (np.sqrt(v) + 1e-8)
+    assert_allclose(ascend(slopes, x, steps=2, rate=rate), twice, atol=1e-10)

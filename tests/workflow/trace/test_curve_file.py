@@ -3,6 +3,7 @@ and files that were changed by hand.
 """
 
 import json
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -132,9 +133,10 @@ def test_a_run_without_rows_and_a_column_that_one_seed_lacks_are_kept(tmp_path):
     same(curve_file.read(alone)[1], empty)
 
 
-def changed(path, **columns):
+def changed(path, said=None, **columns):
     """The file with other values in some columns, by a stranger who keeps the metadata."""
-    table, said = pq.read_table(path), pq.read_metadata(path).metadata[curve_file.KEY]
+    table = pq.read_table(path)
+    said = said or pq.read_metadata(path).metadata[curve_file.KEY]
     for name, values in columns.items():
         table = table.set_column(table.column_names.index(name), name, pa.array(values))
     with pq.ParquetWriter(path, table.schema) as writer:
@@ -171,9 +173,12 @@ def test_what_is_no_published_file_is_refused_and_has_no_headers(tmp_path, conte
 def test_headers_share_what_all_seeds_have(tmp_path):
     path = tmp_path / "A.parquet"
     curve_file.merge(path, LABELS, {seed: kept(seed) for seed in range(3)})
-    said = json.loads(pq.read_metadata(path).metadata[curve_file.KEY])
+    said = json.loads(zlib.decompress(pq.read_metadata(path).metadata[curve_file.KEY]))
     assert said["shared"]["provenance"] == {"commit": "c0ffee", "code_path": {"blas": []}}
     assert set(said["seeds"]["1"]) == {"seed", "trace_sha256", curve_file.SEAL}
+    now = curve_file.headers(path)
+    changed(path, json.dumps(said))  # as older files have it
+    assert curve_file.headers(path) == now and set(curve_file.read(path)) == {0, 1, 2}
 
 
 def test_a_file_that_is_too_large_is_not_written(tmp_path, monkeypatch):
