@@ -42,8 +42,9 @@ def _parts(node: ast.FunctionDef | ast.ClassDef, name: str, level: str) -> Itera
     said = ARGUMENT.sub(r"- `\1`: ", ast.get_docstring(node) or "")
     yield f"{level} {name}\n\n{_called(node, name)}{said}\n"
     for member in node.body if isinstance(node, ast.ClassDef) else ():
-        is_offered = isinstance(member, ast.FunctionDef) and not member.name.startswith("_")
-        if is_offered and ast.get_docstring(member):
+        if not isinstance(member, ast.FunctionDef) or member.name.startswith("_"):
+            continue
+        if ast.get_docstring(member):
             yield from _parts(member, f"{name}.{member.name}", f"{level}#")
 
 
