@@ -1,7 +1,7 @@
 # What the rules look up in the plan; everything clever is in workflow/*.py.
+import json
 import os
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 from workflow import ROOT
@@ -12,7 +12,6 @@ from workflow.data.places import (
     substitutes_allowed,
     superseded,
 )
-from workflow.judge import fixed
 from workflow.plan.exhibits import LEDGER, kinds_of_exhibits, lines_of
 from workflow.plan.wishes import refuse_target
 from workflow.data.simulators import binary
@@ -198,10 +197,11 @@ def drawn_with(kind):
 def judged_with(wildcards):
     # The code and the YAML that decide verdicts, and since when checks and defaults are what they are, which verdicts say.
     plan = PLAN[wildcards.paper]
-    lines = fixed.read(ROOT).get(plan.name, {})
-    history = {claim: asdict(line) for claim, line in lines.items()}
+    ledger = ROOT / "papers" / "history.json"
+    entered = json.loads(ledger.read_text()) if ledger.exists() else {}
     return digest.digest(
-        ["workflow.draw.report"], {"entry": plan.entry, "history": history}
+        ["workflow.draw.report"],
+        {"entry": plan.entry, "history": entered.get(plan.name, {})},
     )
 
 
