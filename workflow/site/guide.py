@@ -26,7 +26,6 @@ PAGES = {  # places that are no page of the guide
     "figures/reference": "index.html",
     "docs/which-method.md": "methods/index.html",
     "docs/data.md": "runs/index.html",
-    api_page.SOURCE: "guide/reference.html",
 }
 ITEM = re.compile(r"^- \*\*(Claims|Result|Certainty|Ask)\.\*\* (.+(?:\n  .+)*)\n?", re.MULTILINE)
 PICTURE = re.compile(r"^!\[[^\]]*\]\(([^()]+)\)\n", re.MULTILINE)
@@ -172,8 +171,8 @@ class Guide:
 
 
 def _name(source: str) -> str:
-    path = PurePosixPath(source)
-    return "index" if source == INDEX else "papers" if source == KEYS else path.stem.lower()
+    named = {INDEX: "index", KEYS: "papers", api_page.SOURCE: "reference"}
+    return named.get(source, PurePosixPath(source).stem.lower())
 
 
 def _normal(source: str, link: str) -> str:
