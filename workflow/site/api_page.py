@@ -26,12 +26,14 @@ work together.
 def text(root: Path) -> str:
     """The whole page, of the package below a root: functions, then what they return or raise."""
     package, found = ast.parse((root / SOURCE).read_text(encoding="utf-8")), []
+    lists = [line for line in package.body if isinstance(line, ast.Assign)]
+    (public,) = [line.value for line in lists if ast.unparse(line.targets[0]) == "__all__"]
+    names = ast.literal_eval(public)
     for line in ast.walk(package):
         if isinstance(line, ast.ImportFrom) and (line.module or "").startswith("noregret."):
             home = root.joinpath(*str(line.module).split(".")).with_suffix(".py")
-            public = {alias.name for alias in line.names if not alias.name.startswith("check_")}
             for node in ast.parse(home.read_text(encoding="utf-8")).body:
-                if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in public:
+                if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
                     found.append(node)
     found.sort(key=lambda node: isinstance(node, ast.ClassDef))
     return "\n".join([HEAD, *(part for node in found for part in _parts(node, node.name, "##"))])

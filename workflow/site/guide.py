@@ -8,6 +8,7 @@ import os.path
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
@@ -85,7 +86,7 @@ class Guide:
         """The pictures of docs/, which stand beside the pages."""
         return [path for path in sorted((self.root / DOCS).glob("*")) if path.suffix in PICTURES]
 
-    @property
+    @cached_property
     def _places(self) -> Mapping[str, str]:
         """Where each page stands in the site."""
         return {
