@@ -12,6 +12,7 @@ import errno
 import logging
 import os
 import platform
+import signal
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -23,6 +24,7 @@ from workflow.trace.atomic import sweep
 log = logging.getLogger("noregret.lease")
 WAIT = 3600.0  # seconds to wait for another process
 POLL = 1.0  # seconds between two looks at its lock
+ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # what may end a process from outside
 READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 FULL = (errno.ENOSPC, errno.EDQUOT)
 REMEDY = {
@@ -54,10 +56,29 @@ def held(made: Path, *, wait: float = WAIT) -> Iterator[None]:
 
     A finished record can be used where nobody can write. Raises Failed.
     """
-    path = running(made)
-    lock = FileLock(path, poll_interval=POLL)
+    lock = FileLock(running(made), poll_interval=POLL)
     try:
         _acquire(lock, made, wait)
+        yield
+    finally:
+        if lock.is_locked:
+            _release(lock, made)
+
+
+def _acquire(lock: BaseFileLock, made: Path, wait: float) -> None:
+    """Raises Failed."""
+    path = running(made)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with _undisturbed():
+                lock.acquire(timeout=0)
+        except Timeout:
+            log.warning("%s: waits for %s, which is making this record", made, owner(path))
+            lock.acquire(timeout=wait)
+        # on a file system without locks its file says who has it
+        if not isinstance(lock, SoftFileLock):
+            path.write_text(f"{os.getpid()}\n{platform.node()}\n", encoding="utf-8")
     except Timeout:
         raise Failed(
             f"{made}: {owner(path)} is still making this record after {wait:.0f} s of waiting:"
@@ -70,37 +91,31 @@ def held(made: Path, *, wait: float = WAIT) -> Iterator[None]:
                 f"{path}: expected a file that can be written, got {error.strerror}: {remedy},"
                 " then run again"
             ) from None
-    try:
-        yield
-    finally:
-        if lock.is_locked:
-            _release(lock, made)
-
-
-def _acquire(lock: BaseFileLock, made: Path, wait: float) -> None:
-    """Raises Timeout, OSError."""
-    path = running(made)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        log.warning("%s: waits for %s, which is making this record", made, owner(path))
-        lock.acquire(timeout=wait)
-    if isinstance(lock, SoftFileLock):  # a file system without locks: its file says who has it
-        return
-    try:
-        path.write_text(f"{os.getpid()}\n{platform.node()}\n", encoding="utf-8")
-    except OSError:
-        _release(lock, made)
-        raise
 
 
 def _release(lock: BaseFileLock, made: Path) -> None:
     """Halves of files go first: a process that was killed while it wrote could not remove them."""
-    with suppress(OSError):
-        sweep(made)
-        running(made).unlink(missing_ok=True)
-    lock.release()
+    with _undisturbed():
+        with suppress(OSError):
+            sweep(made)
+            running(made).unlink(missing_ok=True)
+        lock.release()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Ctrl-C and its like are heard at the end: between two steps they would leave the file. To
+    block them would not do, since another thread would hear them for this one.
+    """
+    heard: list[int] = []
+    handlers = {one: signal.signal(one, lambda number, _: heard.append(number)) for one in ENDING}
+    try:
+        yield
+    finally:
+        for one, handler in handlers.items():
+            signal.signal(one, handler)
+        for number in heard:
+            signal.raise_signal(number)
 
 
 def owner(lease: Path) -> str:

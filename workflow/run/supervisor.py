@@ -19,9 +19,8 @@ from pathlib import Path
 
 from workflow.run import child, lease
 from workflow.run.guard import Guard
-from workflow.run.lease import Failed
+from workflow.run.lease import ENDING, Failed
 from workflow.run.make import load
-from workflow.run.surroundings import ENDING
 from workflow.run.target import Shared, Target
 
 log = logging.getLogger("noregret.supervisor")

@@ -21,7 +21,8 @@ from typing import Any
 
 import numpy as np
 
-ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # what may end a process from outside
+from workflow.run.lease import ENDING
+
 ALARMS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF)
 
 

@@ -6,6 +6,7 @@ import errno
 import multiprocessing
 import os
 import platform
+import signal
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -118,6 +119,20 @@ def test_a_full_disk_leaves_no_lease_and_says_what_to_do(made, monkeypatch, numb
     assert list(made.parent.iterdir()) == []
 
 
+@pytest.mark.parametrize("step", ["write_text", "unlink"])
+def test_whoever_is_interrupted_between_two_steps_leaves_no_lease(made, monkeypatch, step):
+    original = getattr(Path, step)
+
+    def interrupted(*arguments, **named):
+        os.kill(os.getpid(), signal.SIGINT)
+        return original(*arguments, **named)
+
+    monkeypatch.setattr(Path, step, interrupted)
+    with pytest.raises(KeyboardInterrupt), lease.held(made):
+        pass
+    assert list(made.parent.iterdir()) == []
+
+
 def test_a_link_in_the_place_of_a_lease_is_not_followed(made):
     made.parent.mkdir()
     lease.running(made).symlink_to("nowhere")
@@ -135,11 +150,11 @@ def test_a_file_in_the_place_of_the_folder_is_a_sentence(made):
 def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_refused(
     made, monkeypatch
 ):
-    def refuse(*_):
+    def refuse(*_, **__):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     made.parent.mkdir()
-    monkeypatch.setattr(lease, "_acquire", refuse)
+    monkeypatch.setattr(lease.FileLock, "acquire", refuse)
     with pytest.raises(Failed, match="got Permission denied: make its folder"), lease.held(made):
         pytest.fail("it would be lost at its end")
     made.write_bytes(b"a record")
