@@ -66,7 +66,7 @@ SAID = {  # what the page says, with a group for each number, and what these are
     r"ends at ([\d.]+) of uniform search's regret; the authors' poster has ([\d.]+)\.": (
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata")
     ),
-    r"reading lies \[a factor of ([\d.]+)\]\S* from the poster": lambda: [
+    r"in the mean it lies \[a factor of ([\d.]+)\]\S* from the poster": lambda: [
         factor("bbkb", "tables", "variance")
     ],
     r"\(reading `variance`\), BBKB ends at ([\d.]+)\.": (
