@@ -144,17 +144,22 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
     if rivals is None:
         return f"{head}; no other setting changes its runs."
     deciding = rivals[~rivals["outcome"].isin([NOT_RUN, UNDECIDED])]
-    of = f"({len(deciding)} of {len(rivals)} other settings)"
     if deciding.empty:
         return f"{head}; none of {len(rivals)} other settings decides it."
     differ = deciding[deciding["outcome"].isin(HOLDS) != (usual in HOLDS)]
+    many, holds = len(deciding), (usual in HOLDS) == differ.empty
+    those = f"the {many} other settings that decide it"
+    if many == 1:
+        those = "the one other setting that decides it"
+    if differ.empty and many > 1:
+        return f"{head}; holds under {'all' if holds else 'none'} of {those}."
+    said = "holds" if holds else "does not hold"
     if differ.empty:
-        where = "so under every other that decides" if usual in HOLDS else "holds under no other"
-        return f"{head}; {where} {of}."
+        return f"{head}; {said} under {those}."
     names = [f"{row.setting} ({row.outcome})" for row in differ.itertuples()]
     more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
-    word = "not" if usual in HOLDS else "holds"
-    return f"{head}; {word} under {', '.join([*names[:FEW], *more])} {of}."
+    of = f"{len(names)} of {those}" if many > 1 else those
+    return f"{head}; {said} under {', '.join([*names[:FEW], *more])}: {of}."
 
 
 def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:

@@ -78,23 +78,29 @@ SENTENCES = [
     (
         REPRODUCED,
         {"a": DIRECTION, "b": NOT_RUN},
-        "Reproduced as printed; so under every other that decides (1 of 2 other settings).",
+        "Reproduced as printed; holds under the one other setting that decides it.",
     ),
     (
         CONTRADICTED,
         {"a": INCONCLUSIVE},
-        "Contradicted as printed; holds under no other (1 of 1 other settings).",
+        "Contradicted as printed; does not hold under the one other setting that decides it.",
     ),
     (
         REPRODUCED,
         {"a": DIRECTION, "b": CONTRADICTED},
-        "Reproduced as printed; not under b (contradicted) (2 of 2 other settings).",
+        "Reproduced as printed; does not hold under b (contradicted): 1 of the 2 other settings"
+        " that decide it.",
+    ),
+    (
+        INCONCLUSIVE,
+        dict.fromkeys("ab", CONTRADICTED),
+        "Inconclusive as printed; holds under none of the 2 other settings that decide it.",
     ),
     (
         NOT_RUN,
         dict.fromkeys("abcdef", REPRODUCED),
         "Not run as printed; holds under a (reproduced), b (reproduced), c (reproduced),"
-        " d (reproduced), 2 more (6 of 6 other settings).",
+        " d (reproduced), 2 more: 6 of the 6 other settings that decide it.",
     ),
 ]
 
@@ -229,7 +235,7 @@ def test_a_report_has_the_page_and_the_tables(tmp_path):
     assert len(pd.read_parquet(folder / "runs.parquet")) == 20
     text = (folder / "claims-by-settings.md").read_text()
     assert "| under any reading | 0 | 0 | 0 | 0 | 1 | 0 | 0 |" in text
-    assert "| [best](verdicts.md#best) | ✗ | ✗ | Contradicted as printed; holds under no" in text
+    assert "| [best](verdicts.md#best) | ✗ | ✗ | Contradicted as printed; does not hold" in text
     assert "| 1 | low | low |" in text
     said = (folder / "verdicts.md").read_text()
     assert "\\<b>bold\\</b>" in said and "[x](" not in said and "\\*Fig\\*" in said
