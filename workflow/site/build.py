@@ -8,7 +8,7 @@ import gzip
 import json
 import re
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -18,13 +18,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from workflow.draw import shrink
 from workflow.judge import settings
-from workflow.judge.checks import FOR, Comparison
 from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
 from workflow.judge.render import number
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
-from workflow.site import claim_pages, run_list
-from workflow.site.folder import CLAIMS, Report, effect, reports
+from workflow.site.claim_pages import decided, drawn, effect
+from workflow.site.folder import CLAIMS, Report, reports
 from workflow.site.guide import Box, Guide
 from workflow.site.markdown import Rendered, inline, slug
 from workflow.trace import record
@@ -35,18 +34,13 @@ from workflow.trace.cells import PlanError
 # so that a text that became markup could still do nothing. `file:` is for pages that are opened as
 # files, where browsers differ in whether one file is of the same origin ('self') as another; the
 # page of a web server can load none in any case.
-POLICY = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self' file:",
-        "style-src 'self' file:",
-        "img-src 'self' file: data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
+POLICY = (
+    "default-src 'none'; script-src 'self' file:; style-src 'self' file:;"
+    " img-src 'self' file: data:; base-uri 'none'; form-action 'none'"
 )
 STATIC = Path(__file__).parent / "static"
 MARK = "static/site.css"  # a folder that has it is a site of ours
+TABLES = ("seeds.parquet", "runs.parquet")  # of a report that readers may take along
 METHODS, RUNS = "methods/index.html", "runs/index.html"
 GLOSSARY = "guide/glossary.html"
 BRIEF = 160  # letters of a text in the index of the search
@@ -74,7 +68,7 @@ class Site:
     def page(self, path: str, template: str, **shown: Any) -> None:
         """Write one page; `up` leads from it to the top of the site."""
         up = "../" * path.count("/")
-        words = _environment().get_template(template).render(site=self, up=up, path=path, **shown)
+        words = templates().get_template(template).render(site=self, up=up, path=path, **shown)
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         lines = (line.rstrip() for line in words.splitlines() if line.strip())
@@ -90,74 +84,54 @@ def build(
     What an earlier call left in `target` is replaced; a folder that is no site is refused.
     """
     found = reports(source, papers)
-    _clear(target)
+    if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
+        raise FileExistsError(
+            f"{target} holds files that are not a site of this project: name another folder with -o"
+        )
+    shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(STATIC, target / "static")
     guide = Guide(root, found)
     site = Site(target, found, guide.pages(), guide.told())
     for report in found:
         _paper(site, report)
-    pictures = {report.name: _thumbnail(site, report) for report in found}
-    commit = record.provenance()["commit"]
-    site.page("index.html", "home.html", pictures=pictures, commit=commit, source=source)
+    site.page(
+        "index.html",
+        "home.html",
+        pictures={report.name: _thumbnail(site, report) for report in found},
+        commit=record.provenance()["commit"],
+        source=source,
+    )
     methods = _methods(root, found)
     site.page(METHODS, "methods.html", page=site.guide.get(METHODS), methods=methods)
-    site.page(
-        RUNS,
-        "runs.html",
-        page=site.guide.get(RUNS),
-        accounts=[(report, run_list.lines(report, root)) for report in found],
-    )
+    site.page(RUNS, "runs.html", page=site.guide.get(RUNS), repository=root)
     for path, page in site.guide.items():
         if path not in (METHODS, RUNS):
             site.page(path, "guide.html", page=page)
     for picture in guide.pictures():
         shutil.copyfile(picture, target / "guide" / picture.name)
-    lines = json.dumps(_index(site, methods), ensure_ascii=False, separators=(",", ":"))
-    (target / "static" / "index.js").write_text(f"noregret.find({lines});\n", encoding="utf-8")
+    index = f"noregret.find({_compact([*_index(site, methods)])});\n"
+    (target / "static" / "index.js").write_text(index, encoding="utf-8")
     return sorted(target.rglob("*.html"))
 
 
 def _paper(site: Site, report: Report) -> None:
-    """The page of a paper, those of its claims, and their pictures; curves become scripts, which a
-    page read from a file may load.
-    """
-    folder, findings = site.root / report.name, report.entry.get("findings", [])
+    """The page of a paper, those of its claims, and their pictures."""
+    folder = site.root / report.name
     folder.mkdir()
-    for name in ("seeds.parquet", "runs.parquet"):
-        shutil.copyfile(report.folder / name, folder / name)
     for path in sorted(report.folder.iterdir()):
         if path.suffix == ".png":
             shrink.put(path, folder)
-        elif path.suffix == ".gif":
+        elif path.suffix == ".gif" or path.name in TABLES:
             shutil.copyfile(path, folder / path.name)
     for figure in report.shown:
-        if figure.interactive:
-            data = _packed(_curves(report.folder / figure.interactive))
-            script = f"noregret.receive({json.dumps(f'{report.name}/{figure.id}')},{data});\n"
+        if "json" in figure.files:
+            script = _curves(f"{report.name}/{figure.id}", figure.files["json"])
             (folder / f"{figure.id}.js").write_text(script, encoding="utf-8")
-    site.page(
-        f"{report.name}/index.html",
-        "paper.html",
-        report=report,
-        matrix=settings.matrix(report.comparisons),
-        box=site.told[report.name],
-        findings=findings,
-    )
+    matrix = settings.matrix(report.comparisons)
+    site.page(f"{report.name}/index.html", "paper.html", report=report, matrix=matrix)
     for claim in report.judged:
-        site.page(
-            f"{report.name}/{CLAIMS}/{claim.id}.html",
-            "claim.html",
-            report=report,
-            claim=claim,
-            check=claim_pages.check_of(claim, report.entry),
-            printed=claim_pages.printed(report, claim),
-            marks=[claim_pages.marks(one) for one in claim.comparisons],
-            sample=claim_pages.sample(report, claim),
-            settings=report.by_setting[claim.id],
-            beside=[one for one in report.shown if claim in one.claims],
-            seconds=report.seconds(claim.entry["rerun"]),
-            findings=[one for one in findings if claim.id in one["claims"]],
-        )
+        address = f"{report.name}/{CLAIMS}/{claim.id}.html"
+        site.page(address, "claim.html", report=report, claim=claim)
     for former in report.entry.get("withdrawn", []):
         address = f"{report.name}/{CLAIMS}/{former['id']}.html"
         site.page(address, "withdrawn.html", report=report, former=former)
@@ -167,15 +141,12 @@ def _thumbnail(site: Site, report: Report) -> tuple[str, tuple[int, int], str] |
     """The picture of a paper that the page of results has first, else its first one, small: its
     file, its size and what it shows.
     """
-    there = sorted(
-        (one for one in report.shown if one.image),
-        key=lambda one: one.id != site.told[report.name].picture,
-    )
+    there = [one for one in report.shown if "png" in one.files]
     if not there:
         return None
+    first = min(there, key=lambda one: one.id != site.told[report.name].picture)
     name = f"{report.name}/thumbnail{shrink.ENDING}"
-    size = shrink.put_small(report.folder / there[0].image, site.root / name)
-    return name, size, there[0].alt
+    return name, shrink.put_small(first.files["png"], site.root / name), first.alt
 
 
 def _methods(root: Path, found: Sequence[Report]) -> list[Method]:
@@ -184,74 +155,58 @@ def _methods(root: Path, found: Sequence[Report]) -> list[Method]:
     for report in found:
         for name, entry in report.entry["algorithms"].items():
             uses.setdefault(entry["is"].split(".")[0], []).append((name, report.label))
-    lines = []
+    methods = []
     for module, used in sorted(uses.items()):
         code = (root / "algorithms" / f"{module}.py").read_text(encoding="utf-8")
         about = " ".join((ast.get_docstring(ast.parse(code)) or "").split("\n\n")[0].split())
-        names, labels = zip(*used, strict=True)
+        names, papers = (list(dict.fromkeys(each)) for each in zip(*used, strict=True))
         first = re.split(r"(?<=[.:])\s", about)[0].rstrip(":")
-        lines.append(Method(module, list(dict.fromkeys(names)), list(dict.fromkeys(labels)), first))
-    return lines
+        methods.append(Method(module, names, papers, first))
+    return methods
 
 
-def _index(site: Site, methods: Sequence[Method]) -> list[list[str]]:
+def _index(site: Site, methods: Sequence[Method]) -> Iterator[tuple[str, str, str, str]]:
     """What the search finds: of each thing its kind, its name, where it is, and more words."""
-    terms = site.guide[GLOSSARY].headings if GLOSSARY in site.guide else ()
-    lines = [["term", one.words, f"{GLOSSARY}#{one.id}", one.text] for one in terms]
+    for term in site.guide[GLOSSARY].headings if GLOSSARY in site.guide else ():
+        yield "term", term.words, f"{GLOSSARY}#{term.id}", term.text
     for report in site.reports:
         title = str(report.entry["paper"].get("title", report.label))
-        lines.append(["paper", title, f"{report.name}/index.html", report.label])
-    for one in methods:
-        lines.append(["method", one.file, METHODS, f"{', '.join(one.names)}: {one.about}"])
+        yield "paper", title, f"{report.name}/index.html", report.label
+    for method in methods:
+        yield "method", method.file, METHODS, f"{', '.join(method.names)}: {method.about}"
     for path, page in site.guide.items():
         if path != GLOSSARY:
-            lines.append(["guide", page.title, path, ""])
-            lines += [
-                ["guide", f"{page.title}: {one.words}", f"{path}#{one.id}", one.text[:BRIEF]]
-                for one in page.headings
-            ]
+            yield "guide", page.title, path, ""
+            for one in page.headings:
+                yield "guide", f"{page.title}: {one.words}", f"{path}#{one.id}", one.text[:BRIEF]
     for report in site.reports:
-        lines += [
-            [
-                "claim",
-                str(claim.entry["says"]),
-                f"{report.name}/{CLAIMS}/{claim.id}.html",
-                f"{report.label}, {claim.entry['where']}: {claim.verdict} {claim.group} {claim.id}",
-            ]
-            for claim in report.judged
-        ]
-    return lines
+        for claim in report.judged:
+            address = f"{report.name}/{CLAIMS}/{claim.id}.html"
+            outcome = f"{claim.entry['where']}: {claim.verdict} {claim.group} {claim.id}"
+            yield "claim", str(claim.entry["says"]), address, f"{report.label}, {outcome}"
 
 
-def _curves(path: Path) -> str:
-    """The curves of a figure as JSON, whatever else the file may hold: it becomes a script.
+def _curves(name: str, path: Path) -> str:
+    """The curves of a figure as a script, which a page read from a file may load: JSON, whatever
+    else the file may hold, gzipped, which makes it a quarter as large, in base64.
 
     Raises PlanError.
     """
     try:
-        data = json.loads(path.read_text(encoding="utf-8"))
+        data = _compact(json.loads(path.read_text(encoding="utf-8")))
     except ValueError as error:
         raise PlanError(f"{path}: expected curves as JSON, got {error}: draw it again") from None
+    packed = base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode()
+    return f"noregret.receive({json.dumps(name)},{json.dumps(packed)});\n"
+
+
+def _compact(data: Any) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def _packed(data: str) -> str:
-    """A text as a string of a script: gzipped, which makes curves a quarter as large, in base64."""
-    return json.dumps(base64.b64encode(gzip.compress(data.encode(), mtime=0)).decode())
-
-
-def _clear(target: Path) -> None:
-    """Make room, if what is there is a site of ours."""
-    if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
-        raise FileExistsError(
-            f"{target} holds files that are not a site of this project: name another folder with -o"
-        )
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir(parents=True)
-
-
 @cache
-def _environment() -> Environment:
+def templates() -> Environment:
+    """All that pages are made of."""
     found = Environment(
         loader=PackageLoader("workflow.site"),
         autoescape=True,
@@ -259,22 +214,12 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {"inline": inline, "slug": slug, "duration": duration, "effect": effect}
-    found.filters |= {"number": number, "decided": decided}
-    found.globals |= {"policy": POLICY, "symbol": {**SYMBOLS, UNDECIDED: "?"}}
-    found.globals |= {"meanings": MEANINGS}
+    found.filters |= {
+        each.__name__: each for each in (inline, slug, duration, number, effect, decided, drawn)
+    }
+    found.globals |= {
+        "policy": POLICY,
+        "symbol": {**SYMBOLS, UNDECIDED: "?"},
+        "meanings": MEANINGS,
+    }
     return found
-
-
-def decided(one: Comparison) -> str:
-    """Which side a comparison decides for, or why for none, in words."""
-    p = one.p if one.decides == FOR else one.p_against
-    if one.decides and 0 < one.at < one.n and p > one.level:
-        return f"{one.decides} the claim at {one.at} seeds, no longer at {one.n}"
-    if one.decides:
-        return f"{one.decides} the claim"
-    if why := one.apart or one.missing or one.few or one.undecided:
-        return why
-    if one.p_against <= one.level:
-        return "on the other side, not surely enough for one comparison of several"
-    return "for neither side"

@@ -1,112 +1,134 @@
-"""What the page of a claim shows beside its verdict: its check, the numbers of its seeds, small
-pictures of its comparisons, and the numbers that the paper prints for its runs.
-"""
+"""A claim, and each of its comparisons, as its page shows them."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-import pandas as pd
 import yaml
 
-from workflow.judge import render
+from workflow.judge import ledger, outcomes, render
 from workflow.judge.checks import AGAINST, FOR, OF_ROWS, Comparison
-from workflow.judge.claims import AS_PRINTED
-from workflow.judge.seed_table import SAMPLES
-from workflow.plan.reads import stated
-from workflow.site.folder import Claim, Entry, Report
+from workflow.judge.history import UNENTERED, Fixed
 
-SIZE, HALF, EDGE = 240, 11, 8  # of a small picture: width, half its height, margin; in pixels
-BLUE, VERMILLION, GREY, LINE = "#0b4f7d", "#8f3200", "#57606a", "#767f89"
-INKS = {FOR: BLUE, AGAINST: VERMILLION}
+Entry = Mapping[str, Any]
+WIDTH, EDGE = 240, 8  # of a small picture, and of its margins, in pixels
 
 
 @dataclass(frozen=True)
-class Printed:
-    """A number that the paper prints for a run of the claim, beside ours."""
-
-    what: str
-    printed: str
-    ours: str
-    seeds: int
-
-
-def line_of(claim: Claim, entry: Entry) -> Entry:
-    """What the paper's YAML says of a claim; {} where the claim is gone from the YAML."""
-    return next((line for line in stated(entry) if line["id"] == claim.id), {})
-
-
-def check_of(claim: Claim, entry: Entry) -> str:
-    """The check of a claim with its settings, as YAML; "" where the claim is gone."""
-    line = line_of(claim, entry)
-    kept = {key: line[key] for key in ("check", "settings") if key in line}
-    return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True) if kept else ""
-
-
-def printed(report: Report, claim: Claim) -> list[Printed]:
-    """The published numbers of the runs that a claim reads, of a curve the last one."""
-    check = line_of(claim, report.entry).get("check", {})
-    curves = {name for side in ("left", "right", "curves") for name in _names(check.get(side))}
-    problems = set(check.get("problems", report.entry["problems"]))
-    fits = [fit for one in report.verdicts["published"].values() for fit in one["fits"][""]]
-    return [
-        Printed(
-            what=f"{fit['method']} on {fit['problem']}"
-            f" ({fit['panel']}, after {fit['at'][-1]} evaluations)",
-            printed=f"{fit['published'][-1]:.10g}",
-            ours=render.number(fit["ours"][-1]),
-            seeds=fit["seeds"],
-        )
-        for fit in fits
-        if fit["at"]
-        and fit["metric"] == check.get("metric", fit["metric"])
-        and fit["method"] in curves
-        and fit["problem"] in problems
-    ]
-
-
-def _names(side: Any) -> list[str]:
-    return [name for name in side if isinstance(name, str)] if isinstance(side, list) else []
-
-
-def sample(report: Report, claim: Claim) -> pd.DataFrame:
-    """The numbers of the seeds of a claim's weakest comparison as printed: columns comparison, seed
-    and those of SAMPLES that the check reads.
+class Claim:
+    """A claim with its verdict, as verdicts.json has it, and its line in the paper's YAML: {} where
+    it is gone from there.
     """
-    table = report.seeds_of_claims
-    found = table[(table["claim"] == claim.id) & (table["setting"] == AS_PRINTED)]
-    found = found[found["comparison"] == found["comparison"].iloc[0]] if len(found) else found
-    return found[["comparison", "seed", *SAMPLES]].dropna(axis=1, how="all")
+
+    entry: Entry
+    line: Entry
+
+    @property
+    def id(self) -> str:
+        return str(self.entry["id"])
+
+    @property
+    def verdict(self) -> str:
+        return str(self.entry["verdict"])
+
+    @cached_property
+    def comparisons(self) -> list[Comparison]:
+        """All comparisons, the weakest first."""
+        found = [ledger.comparison(entry) for entry in self.entry["comparisons"]]
+        return sorted(found, key=lambda one: one.weakness)
+
+    @property
+    def group(self) -> str:
+        """The group that it is counted in, if it is counted apart; "" for the others."""
+        return outcomes.group(self.entry["qualifiers"])
+
+    @property
+    def found(self) -> str:
+        """What its comparisons came to, in a sentence."""
+        found = self.comparisons
+        if self.entry["reasons"]:
+            return f"Not decided: {'; '.join(self.entry['reasons'])}."
+        if not found:
+            return "Nothing was compared."
+        counted = [one for one in found if not one.apart]
+        if not counted:
+            return "All comparisons are counted apart."
+        sides = [one.decides for one in counted]
+        parts = [
+            f"On the claimed side in {sum(one.holds for one in counted)} of {len(counted)}"
+            f" comparison{'s' * (len(counted) > 1)}, significantly in {sides.count(FOR)}"
+        ]
+        if against := sides.count(AGAINST):
+            parts.append(f"significantly on the other side in {against}")
+        if apart := len(found) - len(counted):
+            parts.append(f"counted apart are {apart}")
+        return f"{', '.join(parts)}; the weakest is {found[0].what}."
+
+    @property
+    def fixed(self) -> str:
+        """When its check and the defaults were fixed, in words; "" where nobody entered it."""
+        said = self.entry["fixed"]
+        return str(Fixed(**said)) if said and said["check"] != UNENTERED else ""
+
+    @property
+    def outcome(self) -> str:
+        """That of a line of the appendix."""
+        return render.outcome_of(self.verdict, self.entry["reasons"], self.entry["observed"])
+
+    @property
+    def why_apart(self) -> str:
+        """Why it stands in the appendix."""
+        entry = self.entry
+        return outcomes.why_apart(entry["kind"], entry["qualifiers"], entry["observed"])
+
+    @property
+    def check(self) -> str:
+        """Its check with its settings, as YAML; "" where it is gone from the paper's."""
+        kept = {key: self.line[key] for key in ("check", "settings") if key in self.line}
+        return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True) if kept else ""
 
 
-def marks(one: Comparison) -> str:
-    """An effect with its interval beside the borders of the claimed side, as the content of an SVG
-    picture on a scale of its own; "" where there is nothing to draw.
+def effect(one: Comparison) -> str:
+    """An effect with its interval; why there is none."""
+    if math.isnan(one.effect):  # JSON has no infinity, either
+        return one.missing or "no finite number"
+    return one.missing or render.effect(one.kind, one.effect, one.low, one.high)
+
+
+def decided(one: Comparison) -> str:
+    """Which side a comparison decides for, or why for none, in words."""
+    p = one.p if one.decides == FOR else one.p_against
+    if one.decides and 0 < one.at < one.n and p > one.level:
+        return f"{one.decides} the claim at {one.at} seeds, no longer at {one.n}"
+    if one.decides:
+        return f"{one.decides} the claim"
+    if why := one.apart or one.missing or one.few or one.undecided:
+        return why
+    if one.p_against <= one.level:
+        return "on the other side, not surely enough for one comparison of several"
+    return "for neither side"
+
+
+def drawn(one: Comparison) -> dict[str, Any]:
+    """Where a small picture of a comparison has the borders of the claimed side, the ends of the
+    interval and the effect, on a scale of its own; {} where there is nothing to draw.
     """
     borders = [edge for edge in one.borders if math.isfinite(edge)]
-    ends = [one.low, one.high] if OF_ROWS in one.kind else [one.low, one.effect, one.high]
-    seen = [value for value in ends if math.isfinite(value)]
+    ends = [] if math.isnan(one.low) or math.isnan(one.high) else [one.low, one.high]  # of one seed
+    effects = [] if OF_ROWS in one.kind else [one.effect]
+    seen = [value for value in (one.low, *effects, one.high) if math.isfinite(value)]
     if not borders or not seen:
-        return ""
+        return {}
     least, most = min(*borders, *seen), max(*borders, *seen)
     room = 0.08 * (most - least) or max(abs(most), 1.0)
-    scale = (SIZE - 2 * EDGE) / (most - least + 2 * room)
+    scale = (WIDTH - 2 * EDGE) / (most - least + 2 * room)
 
-    def at(value: float) -> str:
-        return f"{EDGE + (value - least + room) * scale:.1f}"
+    def at(values: Iterable[float]) -> list[str]:
+        places = (EDGE + (value - least + room) * scale for value in values)
+        return [f"{min(max(place, EDGE), WIDTH - EDGE):.1f}" for place in places]
 
-    ink = INKS.get(one.side, GREY)
-    parts = [_rule(at(edge), 1, at(edge), 2 * HALF - 1, LINE, 2) for edge in borders]
-    if not (math.isnan(one.low) or math.isnan(one.high)):  # of one seed there is no interval
-        left, right = (at(end) if math.isfinite(end) else None for end in (one.low, one.high))
-        parts.append(_rule(left or EDGE, HALF, right or SIZE - EDGE, HALF, ink, 2.5))
-    if OF_ROWS not in one.kind and math.isfinite(one.effect):
-        parts.append(f'<circle cx="{at(one.effect)}" cy="{HALF}" r="4.5" fill="{ink}"/>')
-    return "".join(parts)
-
-
-def _rule(x1: Any, y1: float, x2: Any, y2: float, ink: str, width: float) -> str:
-    place = f'x1="{x1}" y1="{y1}" x2="{x2}" y2="{y2}"'
-    return f'<line {place} stroke="{ink}" stroke-width="{width}"/>'
+    return {"borders": at(borders), "ends": at(ends), "effect": at(filter(math.isfinite, effects))}

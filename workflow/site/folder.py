@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,92 +14,26 @@ from markupsafe import Markup
 from PIL import Image
 
 from workflow.draw import shrink
-from workflow.judge import ledger, outcomes, render, settings
-from workflow.judge.checks import AGAINST, FOR, Comparison
-from workflow.judge.claims import command
-from workflow.judge.history import UNENTERED, Fixed
+from workflow.judge import settings
+from workflow.judge.claims import AS_PRINTED, command
+from workflow.judge.seed_table import SAMPLES
 from workflow.plan import reader
 from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
+from workflow.plan.reads import stated
+from workflow.site.claim_pages import Claim, Entry
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
-from workflow.trace.cells import PlanError
+from workflow.trace.cells import PUBLISHED, PlanError
 
-Entry = Mapping[str, Any]
 CLAIMS = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good
 
 
 @dataclass(frozen=True)
-class Claim:
-    """A claim with its verdict, as verdicts.json has it."""
-
-    entry: Entry
-
-    @property
-    def id(self) -> str:
-        return str(self.entry["id"])
-
-    @property
-    def verdict(self) -> str:
-        return str(self.entry["verdict"])
-
-    @cached_property
-    def comparisons(self) -> list[Comparison]:
-        """All comparisons, the weakest first."""
-        found = [ledger.comparison(entry) for entry in self.entry["comparisons"]]
-        return sorted(found, key=lambda one: one.weakness)
-
-    @property
-    def group(self) -> str:
-        """The group that it is counted in, if it is counted apart; "" for the others."""
-        return outcomes.group(self.entry["qualifiers"])
-
-    @property
-    def found(self) -> str:
-        """What its comparisons came to, in a sentence."""
-        found = self.comparisons
-        if self.entry["reasons"]:
-            return f"Not decided: {'; '.join(self.entry['reasons'])}."
-        if not found:
-            return "Nothing was compared."
-        counted = [one for one in found if not one.apart]
-        if not counted:
-            return "All comparisons are counted apart."
-        sides = [one.decides for one in counted]
-        parts = [
-            f"On the claimed side in {sum(one.holds for one in counted)} of {len(counted)}"
-            f" comparison{'s' * (len(counted) > 1)}, significantly in {sides.count(FOR)}"
-        ]
-        if against := sides.count(AGAINST):
-            parts.append(f"significantly on the other side in {against}")
-        if apart := len(found) - len(counted):
-            parts.append(f"counted apart are {apart}")
-        return f"{', '.join(parts)}; the weakest is {found[0].what}."
-
-    @property
-    def fixed(self) -> str:
-        """When its check and the defaults were fixed, in words; "" where nobody entered it."""
-        said = self.entry["fixed"]
-        return str(Fixed(**said)) if said and said["check"] != UNENTERED else ""
-
-    @property
-    def outcome(self) -> str:
-        """That of a line of the appendix."""
-        told = self.entry
-        return render.outcome_of(told["verdict"], told["reasons"], told["observed"])
-
-    @property
-    def why_apart(self) -> str:
-        """Why it stands in the appendix."""
-        told = self.entry
-        return outcomes.why_apart(told["kind"], told["qualifiers"], told["observed"])
-
-
-@dataclass(frozen=True)
 class Shown:
-    """A figure, picture or table: its file, its words, the claims that it decides, and the CPU
-    seconds of its runs.
+    """A figure, picture or table: its words, the claims that it decides, the CPU seconds of its
+    runs, and its files by their endings.
     """
 
     id: str
@@ -110,16 +43,24 @@ class Shown:
     note: str
     claims: Sequence[Claim]
     seconds: float
-    image: str = ""
-    size: tuple[int, int] = (0, 0)  # of the image, in pixels
-    moving: str = ""
-    interactive: str = ""
-    table: Markup | None = None
+    files: Mapping[str, Path]
 
     @property
     def picture(self) -> str:
-        """What the image is called in the site."""
-        return shrink.named(self.image)
+        """What its image is called in the site."""
+        return shrink.named(self.files["png"].name)
+
+    @cached_property
+    def size(self) -> tuple[int, int]:
+        """Width and height of its image, in pixels."""
+        with Image.open(self.files["png"]) as shown:
+            return shown.size
+
+    @property
+    def table(self) -> Markup:
+        """Its rows, below the title."""
+        _, _, sheet = self.files["md"].read_text("utf-8").partition("\n")
+        return rendered(sheet, title=self.title).body
 
     @property
     def alt(self) -> str:
@@ -150,14 +91,16 @@ class Report:
     @cached_property
     def claims(self) -> list[Claim]:
         """The claims, those first that the paper is known for."""
-        marked = {str(one["id"]) for one in self.entry.get("claims", []) if one.get("headline")}
-        found = [Claim(entry) for entry in self.verdicts["claims"]]
-        return sorted(found, key=lambda claim: claim.id not in marked)
+        return sorted(self._claims("claims"), key=lambda claim: not claim.line.get("headline"))
 
     @cached_property
     def appendix(self) -> list[Claim]:
         """What is judged and is no claim of the paper."""
-        return [Claim(entry) for entry in self.verdicts["appendix"]]
+        return self._claims("appendix")
+
+    def _claims(self, section: str) -> list[Claim]:
+        lines = {line["id"]: line for line in stated(self.entry)}
+        return [Claim(entry, lines.get(entry["id"], {})) for entry in self.verdicts[section]]
 
     @property
     def judged(self) -> list[Claim]:
@@ -169,8 +112,12 @@ class Report:
         """Everything that the folder has of the figures, pictures and tables in the YAML, in its
         order.
         """
-        plan, lines = load(self.name, self.scale), lines_of(self.entry)
-        return [self._shown(plan, kind, line) for kind, line in lines if self._has(kind, line)]
+        plan = load(self.name, self.scale)
+        return [
+            self._shown(plan, kind, line, files)
+            for kind, line in lines_of(self.entry)
+            if (files := self._files(kind, line))
+        ]
 
     @cached_property
     def comparisons(self) -> pd.DataFrame:
@@ -178,18 +125,14 @@ class Report:
         return pd.read_parquet(self.folder / "verdicts.parquet")
 
     @cached_property
-    def by_setting(self) -> dict[str, list[dict[Hashable, Any]]]:
-        """What each claim comes to under every setting, the paper as printed first."""
-        table = settings.by_setting(self.comparisons)
-        return {
-            str(claim): rows.to_dict("records")
-            for claim, rows in table.groupby("claim", sort=False)
-        }
-
-    @cached_property
     def sentences(self) -> dict[str, str]:
         """What each claim comes to as printed and under other settings, in one sentence."""
         return settings.sentences(self.comparisons)
+
+    def by_setting(self, claim: Claim) -> list[dict[Hashable, Any]]:
+        """What a claim comes to under every setting, the paper as printed first."""
+        rows = self.comparisons[self.comparisons["claim"] == claim.id]
+        return settings.by_setting(rows).to_dict("records")
 
     def robust(self, claim: Claim) -> str:
         """Whether other settings say of a claim what the paper as printed says: yes, no, or a dash
@@ -199,10 +142,49 @@ class Report:
         same, tested, _ = settings.firm(rows, [claim.id])
         return ("yes" if same else "no") if tested else "-"
 
+    def printed(self, claim: Claim) -> list[Entry]:
+        """The runs that a claim reads beside published numbers: each a `closeness.Fit`."""
+        check = claim.line.get("check", {})
+        sides = [check.get(side) for side in ("left", "right", "curves")]
+        curves = {name for side in sides if isinstance(side, list) for name in side}
+        problems = check.get("problems", self.entry["problems"])
+        return [
+            fit
+            for one in self.verdicts["published"].values()
+            for fit in one["fits"][""]
+            if fit["at"]
+            and fit["metric"] == check.get("metric", fit["metric"])
+            and fit["method"] in curves
+            and fit["problem"] in problems
+        ]
+
     @cached_property
-    def seeds_of_claims(self) -> pd.DataFrame:
+    def seeds(self) -> pd.DataFrame:
         """The numbers behind the verdicts, a row a seed: `judge.seed_table.frame`."""
         return pd.read_parquet(self.folder / "seeds.parquet")
+
+    def sample(self, claim: Claim) -> pd.DataFrame:
+        """The numbers of the seeds of a claim's weakest comparison as printed: columns comparison,
+        seed and those of SAMPLES that the check reads.
+        """
+        table = self.seeds
+        found = table[(table["claim"] == claim.id) & (table["setting"] == AS_PRINTED)]
+        found = found[found["comparison"] == found["comparison"].iloc[0]] if len(found) else found
+        return found[["comparison", "seed", *SAMPLES]].dropna(axis=1, how="all")
+
+    def runs(self, root: Path) -> list[dict[str, Any]]:
+        """A line for each problem, the studies the last, each with its `curves`; `published` says
+        whether the repository has the evaluations.
+        """
+        found = []
+        for problem, table in self.records.groupby("problem", sort=False):
+            place = root / PUBLISHED / self.scale / self.name / str(problem)
+            curves = [
+                {**_cost(curve, rows), "published": (place / f"{curve}.parquet").exists()}
+                for curve, rows in table.groupby("curve", sort=False)
+            ]
+            found.append({**_cost(problem, table), "published": place.exists(), "curves": curves})
+        return found
 
     def seconds(self, commands: Iterable[str]) -> float:
         """CPU seconds of all records of the runs that some commands make, whatever their seeds."""
@@ -212,36 +194,25 @@ class Report:
     @property
     def undrawn(self) -> list[Entry]:
         """The figures, pictures and tables of the YAML that the folder lacks."""
-        return [line for kind, line in lines_of(self.entry) if not self._has(kind, line)]
+        return [line for kind, line in lines_of(self.entry) if not self._files(kind, line)]
 
-    def _has(self, kind: Exhibit, line: Entry) -> bool:
-        """Whether the folder has the first of the files by which the site shows it."""
-        return (self.folder / f"{line['id']}.{kind.shown[0]}").exists()
+    def _files(self, kind: Exhibit, line: Entry) -> dict[str, Path]:
+        """What the folder has of an exhibit, by ending; {} where it lacks the first."""
+        every = {ending: self.folder / f"{line['id']}.{ending}" for ending in kind.shown}
+        there = {ending: path for ending, path in every.items() if path.exists()}
+        return there if kind.shown[0] in there else {}
 
-    def _shown(self, plan: Paper, kind: Exhibit, line: Entry) -> Shown:
+    def _shown(self, plan: Paper, kind: Exhibit, line: Entry, files: Mapping[str, Path]) -> Shown:
         name = str(line["id"])
-        told = {one["id"] for one in self.entry.get("claims", []) if one.get("figure") == name}
-        files = {
-            ending: f"{name}.{ending}"
-            for ending in kind.shown
-            if (self.folder / f"{name}.{ending}").exists()
-        }
-        image = files.get("png", "")
-        title = mathematics(line.get("title", name.replace("-", " ")))
-        sheet = (self.folder / files["md"]).read_text("utf-8") if "md" in files else ""
         return Shown(
             id=name,
             kind=kind.section,
-            title=title,
+            title=mathematics(line.get("title", name.replace("-", " "))),
             where=line.get("where", ""),
             note=mathematics(line.get("note", "")),
-            claims=[claim for claim in self.claims if claim.id in told],
+            claims=[claim for claim in self.claims if claim.line.get("figure") == name],
             seconds=self.seconds(map(command, kind.runs(plan, name))),
-            image=image,
-            size=_size(self.folder / image) if image else (0, 0),
-            moving=files.get("gif", ""),
-            interactive=files.get("json", ""),
-            table=rendered(sheet.partition("\n")[2], title=title).body if sheet else None,
+            files=files,
         )
 
 
@@ -250,11 +221,17 @@ def _run(line: str) -> str:
     return " ".join(line.partition("workflow.run ")[2].split()[:3])
 
 
-def effect(one: Comparison) -> str:
-    """An effect with its interval; why there is none."""
-    if math.isnan(one.effect):  # JSON has no infinity, either
-        return one.missing or "no finite number"
-    return one.missing or render.effect(one.kind, one.effect, one.low, one.high)
+def _cost(name: Hashable, table: pd.DataFrame) -> dict[str, Any]:
+    """What some records are and what they took, in one line."""
+    seeds = table.groupby("curve").size()
+    return {
+        "name": name,
+        "seeds": " to ".join(dict.fromkeys([str(seeds.min()), str(seeds.max())])),
+        "records": len(table),
+        "seconds": float(table["cpu_seconds"].sum()),
+        "peak_mib": int(table["peak_mib"].max()),
+        "data": "; ".join(sorted(set(table["data"]))),
+    }
 
 
 def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
@@ -262,27 +239,21 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
 
     Raises PlanError where one that is asked for has none.
     """
-    found = [
-        path.parent
-        for path in sorted(root.glob("*/verdicts.json"))
-        if not papers or path.parent.name in papers
-    ]
-    lacking = sorted(set(papers) - {folder.name for folder in found})
+    found = {path.parent.name: path for path in sorted(root.glob("*/verdicts.json"))}
+    lacking = sorted(set(papers) - found.keys())
     if not found or lacking:
         raise PlanError(
             f"expected {root}/<paper>/verdicts.json{' of ' if lacking else ''}{', '.join(lacking)},"
             " found none: run make figures first, or name another folder"
         )
-    return [_report(folder) for folder in found]
-
-
-def _report(folder: Path) -> Report:
-    verdicts = json.loads((folder / "verdicts.json").read_text(encoding="utf-8"))
-    table = pd.read_parquet(folder / "runs.parquet")
-    return Report(folder.name, folder, reader.read(folder.name), verdicts, table)
-
-
-def _size(picture: Path) -> tuple[int, int]:
-    """Width and height."""
-    with Image.open(picture) as shown:
-        return shown.size
+    return [
+        Report(
+            name,
+            path.parent,
+            reader.read(name),
+            json.loads(path.read_text(encoding="utf-8")),
+            pd.read_parquet(path.with_name("runs.parquet")),
+        )
+        for name, path in found.items()
+        if name in papers or not papers
+    ]

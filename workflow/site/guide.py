@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os.path
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path, PurePosixPath
@@ -23,8 +23,11 @@ from workflow.site.markdown import Rendered
 FOLDER, DOCS, INDEX = "guide", "docs", "docs/README.md"
 KEYS = "papers/README.md"
 RESULTS = "docs/results.md"  # has a section for each paper, below its label
-PAGES = {  # places that are no page of the guide
-    "figures/reference": "index.html",
+HOME = "figures/reference"  # whose reports the first page has
+PAGES = {  # whose places are not called as they are
+    INDEX: f"{FOLDER}/index.html",
+    KEYS: f"{FOLDER}/papers.html",
+    api_page.SOURCE: f"{FOLDER}/reference.html",
     "docs/which-method.md": "methods/index.html",
     "docs/data.md": "runs/index.html",
 }
@@ -56,7 +59,7 @@ class Guide:
         """Every page of the guide by its place in the site, in the order of docs/README.md, which
         is the first.
         """
-        return {self._places[source]: self.page(source) for source in self._places}
+        return {place: self.page(source) for source, place in self._places.items()}
 
     def page(self, source: str) -> Rendered:
         """A file of the repository as a page of a folder of the site."""
@@ -88,22 +91,19 @@ class Guide:
 
     @cached_property
     def _places(self) -> Mapping[str, str]:
-        """Where each page stands in the site."""
-        return {
-            source: PAGES.get(source) or f"{FOLDER}/{_name(source)}.html"
-            for source in self._sources()
-        }
-
-    def _sources(self) -> Iterator[str]:
-        """docs/README.md, what it lists, the rest of docs/, pages at the top, and the library."""
-        there = {f"{DOCS}/{path.name}": None for path in sorted((self.root / DOCS).glob("*.md"))}
-        index = (self.root / INDEX).read_text(encoding="utf-8")
+        """Where each page stands in the site: docs/README.md, what it lists, the rest of docs/,
+        pages at the top, and the library.
+        """
+        there = [f"{DOCS}/{path.name}" for path in sorted((self.root / DOCS).glob("*.md"))]
+        index, readme = ((self.root / name).read_text("utf-8") for name in (INDEX, "README.md"))
         listed = [_normal(INDEX, link) for link in LINK.findall(index)]
-        named = LINK.findall((self.root / "README.md").read_text(encoding="utf-8"))
-        above = [name for name in named if "/" not in name]
-        order = [INDEX, *(name for name in listed if name in there or name == KEYS), *there, *above]
-        order.append(api_page.SOURCE)
-        yield from (source for source in dict.fromkeys(order) if (self.root / source).exists())
+        listed = [name for name in listed if name in there or name == KEYS]
+        above = [name for name in LINK.findall(readme) if "/" not in name]
+        return {
+            source: PAGES.get(source, f"{FOLDER}/{PurePosixPath(source).stem.lower()}.html")
+            for source in (INDEX, *listed, *there, *above, api_page.SOURCE)
+            if (self.root / source).exists()
+        }
 
     def _render(self, source: str, text: str) -> Rendered:
         return markdown.render(
@@ -140,18 +140,18 @@ class Guide:
         path, places = PurePosixPath(name), self._places
         if name in places:
             return f"{places[name]}#{fragment}" if fragment else places[name]
-        if place := PAGES.get(name) or self._file(name):
+        if name == HOME:
+            return "index.html"
+        if place := self._file(name):
             return place
         report = self._report(path.parent if path.suffix == ".md" else path)
         if report is None:
             return ""
         if fragment in {claim.id for claim in report.judged}:
             return f"{report.name}/{CLAIMS}/{fragment}.html"
-        parts = {one.id: one.id for one in report.shown} | {
-            "claims-by-settings": "under-all-settings"
-        }
-        part = parts.get(path.stem, "")
-        return f"{report.name}/index.html{f'#{part}' if part else ''}"
+        parts = {one.id: f"#{one.id}" for one in report.shown}
+        parts["claims-by-settings"] = "#under-all-settings"
+        return f"{report.name}/index.html{parts.get(path.stem, '')}"
 
     def _report(self, folder: PurePosixPath) -> Report | None:
         """The report of a folder of the repository, if the site is made of this folder: another
@@ -169,11 +169,6 @@ class Guide:
             return f"{FOLDER}/{path.name}"
         report = self._report(path.parent)
         return f"{report.name}/{shrink.named(path.name)}" if report else ""
-
-
-def _name(source: str) -> str:
-    named = {INDEX: "index", KEYS: "papers", api_page.SOURCE: "reference"}
-    return named.get(source, PurePosixPath(source).stem.lower())
 
 
 def _normal(source: str, link: str) -> str:

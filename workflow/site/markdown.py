@@ -8,10 +8,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import takewhile
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
 from markupsafe import Markup, escape
 
 Resolve = Callable[[str], str]  # an address in the text to one of the site; "" where there is none
@@ -29,7 +30,6 @@ class Heading:
     """A heading below the first, with the text up to the next one."""
 
     id: str
-    level: int
     words: str
     text: str
 
@@ -54,17 +54,28 @@ def render(
     """
     parser = MarkdownIt("commonmark", {"html": True, "xhtmlOut": False}).enable("table")
     tokens = parser.parse(text)
-    first, headings = _name_headings(tokens)
-    title = first or title
-    _shape_tables(tokens, title)
-    for token in tokens:
-        if token.type in ("fence", "code_block"):
-            _set(token, f'<pre tabindex="0"><code>{escape(token.content)}</code></pre>\n')
-        elif token.type == "html_block":
-            said = _escaped(token.content)
-            _set(token, f"<p>{said}</p>\n" if said else "")
-        elif token.children is not None:
-            _shape(token.children, resolve, picture)
+    tree, labels = SyntaxTreeNode(tokens), Counter[str]()
+    first, headings = _name_headings(tree)
+    label = title = first or title
+    for node in tree.walk(include_self=False):
+        match node.type:
+            case "heading":
+                label = _words(node)
+            case "table":
+                labels[label] += 1
+                _shape_table(node, f"{label} ({labels[label]})" if labels[label] > 1 else label)
+            case "fence" | "code_block":
+                _set(node, f'<pre tabindex="0"><code>{escape(node.content)}</code></pre>\n')
+            case "html_block":
+                said = _escaped(node.content)
+                _set(node, f"<p>{said}</p>\n" if said else "")
+            case "html_inline":
+                _set(node, _escaped(node.content))
+            case "link":
+                place = escape(resolve(str(node.attrs["href"])))
+                _set(node, f'<a href="{place}">' if place else "", "</a>" if place else "")
+            case "image":
+                _set(node, picture(str(node.attrs["src"]), _words(node)))
     parser.add_render_rule(OURS, lambda _, tokens, at, *__: tokens[at].content)
     return Rendered(title, Markup(parser.renderer.render(tokens, parser.options, {})), headings)
 
@@ -94,13 +105,14 @@ def _plain(formula: str) -> str:
     return re.sub(r"_\{([^}]*)\}", r"_\1", formula)
 
 
-def _name_headings(tokens: Sequence[Token]) -> tuple[str, list[Heading]]:
+def _name_headings(tree: SyntaxTreeNode) -> tuple[str, list[Heading]]:
     """Gives every heading but the first its anchor; what the first says, and the others."""
-    title, found, ids = "", [], set(RESERVED)
-    for at, (token, words) in enumerate(pairwise(tokens)):
-        if token.type != "heading_open":
+    title, found, ids = "", list[Heading](), set(RESERVED)
+    parts = [node for node in tree.walk() if node.type in ("heading", "inline")]
+    for at, node in enumerate(parts):
+        if node.type != "heading":
             continue
-        said = _words(words)
+        said = _words(node)
         if not title:
             title = said
             continue
@@ -110,96 +122,54 @@ def _name_headings(tokens: Sequence[Token]) -> tuple[str, list[Heading]]:
             number += 1
             name = f"{first}-{number}"
         ids.add(name)
-        token.attrSet("id", name)
-        following = tokens[at + 3 :]
-        end = next((i for i, t in enumerate(following) if t.type == "heading_open"), None)
-        text = " ".join(_words(t) for t in following[:end] if t.type == "inline")
-        found.append(Heading(name, int(token.tag[1]), said, text))
+        _ends(node)[0].attrSet("id", name)
+        text = takewhile(lambda each: each.type == "inline", parts[at + 2 :])  # after its own words
+        found.append(Heading(name, said, " ".join(map(_words, text))))
     return title, found
 
 
-def _shape_tables(tokens: Sequence[Token], label: str) -> None:
-    """Tables as this site has them: in a region that scrolls, each row named by its first cell,
-    each other cell with the name of its column for narrow screens. Alignment is a class: the
-    site's policy allows no style.
+def _shape_table(table: SyntaxTreeNode, label: str) -> None:
+    """A table as this site has it: in a region that scrolls, each row named by its first cell, each
+    other cell with the name of its column for narrow screens. A column of numbers alone has a
+    class, the first one never; the site's policy allows no style.
     """
-    columns: list[str] = []
-    numeric: list[bool] = []
-    labels = Counter[str]()
-    for at, token in enumerate(tokens):
-        if token.type == "heading_open":
-            label = _words(tokens[at + 1])
-        elif token.type == "table_open":
-            columns, numeric = [], _numeric(tokens[at:])
-            labels[label] += 1
-            named = escape(f"{label} ({labels[label]})" if labels[label] > 1 else label)
-            region = f'<div class="scroll" tabindex="0" role="region" aria-label="{named}">'
-            _set(token, f'{region}<table class="sortable stacked">\n')
-        elif token.type == "table_close":
-            _set(token, "</table></div>\n")
-        elif token.type == "tr_open":
-            position = -1
-        elif token.type in ("th_open", "td_open"):
-            position += 1
-            said, closing = _words(tokens[at + 1]), tokens[at + 2]
-            token.attrs.pop("style", "")
-            is_head = token.type == "th_open"
-            if is_head:
-                columns.append(said)
-            is_name = bool(said) if is_head else position == 0
-            token.tag = closing.tag = "th" if is_name else "td"
+    region = f'<div class="scroll" tabindex="0" role="region" aria-label="{escape(label)}">'
+    rows = [row.children for part in table.children for row in part.children]
+    _set(table, f'{region}<table class="sortable stacked">\n', "</table></div>\n")
+    for position, (head, *cells) in enumerate(zip(*rows, strict=True)):
+        column = _words(head)
+        is_numeric = position > 0 and all(NUMBER.fullmatch(_words(cell)) for cell in cells)
+        for cell in (head, *cells):
+            opening, closing = _ends(cell)
+            opening.attrs.pop("style", "")
+            is_name = bool(column) if cell is head else position == 0
+            opening.tag = closing.tag = "th" if is_name else "td"
             if is_name:
-                token.attrSet("scope", "col" if is_head else "row")
-            if numeric[position]:
-                token.attrSet("class", "number")
-            if not is_name and not is_head:
-                token.attrSet("data-label", columns[position])
-
-
-def _numeric(tokens: Sequence[Token]) -> list[bool]:
-    """Which columns of the first table hold numbers alone, the first column never."""
-    found: list[bool] = []
-    for token, words in pairwise(tokens):
-        if token.type == "table_close":
-            break
-        if token.type == "th_open":
-            found.append(bool(found))
-        elif token.type == "tr_open":
-            position = -1
-        elif token.type == "td_open":
-            position += 1
-            found[position] &= bool(NUMBER.fullmatch(_words(words)))
-    return found
-
-
-def _shape(tokens: Sequence[Token], resolve: Resolve, picture: Picture) -> None:
-    """The links and pictures of a line as this site has them."""
-    ends = ""  # links do not nest
-    for token in tokens:
-        if token.type == "link_open":
-            place = resolve(str(token.attrs["href"]))
-            ends = "</a>" if place else ""
-            _set(token, f'<a href="{escape(place)}">' if place else "")
-        elif token.type == "link_close":
-            _set(token, ends)
-        elif token.type == "image":
-            _set(token, picture(str(token.attrs["src"]), _words(token)))
-        elif token.type == "html_inline":
-            _set(token, _escaped(token.content))
+                opening.attrSet("scope", "col" if cell is head else "row")
+            if is_numeric:
+                opening.attrSet("class", "number")
+            if not is_name and cell is not head:
+                opening.attrSet("data-label", column)
 
 
 def _escaped(markup: str) -> str:
     return str(escape(re.sub(r"<!--.*?-->", "", markup, flags=re.DOTALL).strip()))
 
 
-def _set(token: Token, markup: str) -> None:
-    token.type, token.content, token.children = OURS, markup, None
+def _ends(node: SyntaxTreeNode) -> tuple[Token, ...]:
+    """The one token of a node, or those before and after its children."""
+    return node.nester_tokens or tuple(filter(None, [node.token]))
 
 
-def _words(token: Token) -> str:
+def _set(node: SyntaxTreeNode, *markup: str) -> None:
+    for token, text in zip(_ends(node), markup, strict=True):
+        token.type, token.content, token.children = OURS, text, None
+
+
+def _words(node: SyntaxTreeNode) -> str:
     """The words of a line without its marks."""
-    if token.children is not None:
-        return "".join(_words(child) for child in token.children)
-    if token.type in ("text", "text_special", "code_inline", "image"):
-        return token.content
-    return " " if token.type in ("softbreak", "hardbreak") else ""
+    if node.type in ("text", "text_special", "code_inline"):
+        return node.content
+    if node.type in ("softbreak", "hardbreak"):
+        return " "
+    return "".join(map(_words, node.children))

@@ -11,7 +11,7 @@ from tests.workflow.synthetic import Toy, noisy
 from workflow.judge import history, ledger
 from workflow.judge.history import Line
 from workflow.plan.expand import load
-from workflow.site.folder import Claim
+from workflow.site.claim_pages import Claim
 from workflow.trace.cells import PUBLISHED
 
 CHECK = "left: [BKB], right: [uniform]"
@@ -53,7 +53,7 @@ def test_what_was_fixed_before_is_said_and_qualifies_nothing(toy, monkeypatch):
     )
     assert told["qualifiers"] == [] and told["fixed"]["check"] == "before"
     assert told["fixed"]["first_records"] == "2026-01-02T00:00:00Z b"
-    assert Claim(told).fixed in page
+    assert Claim(told, {}).fixed in page
     page, told = written(toy, monkeypatch, line(toy, first=""))
     assert told["fixed"]["check"] == "before"
     assert "the checks of 0 and the defaults of 0 of 0 claims; 1 more have no records yet" in page

@@ -87,8 +87,8 @@ def test_no_text_becomes_other_markup():
 def test_the_title_and_the_headings_are_plain_words():
     page = markdown.render("# The `a` & *b*\n## C [d](e)\nmore *words*\n### f")
     assert page.title == "The a & b"
-    found = [(one.id, one.level, one.words, one.text) for one in page.headings]
-    assert found == [("c-d", 2, "C d", "more words"), ("f", 3, "f", "")]
+    found = [(one.id, one.words, one.text) for one in page.headings]
+    assert found == [("c-d", "C d", "more words"), ("f", "f", "")]
 
 
 def test_mathematics_in_plain_letters():

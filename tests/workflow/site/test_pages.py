@@ -227,7 +227,7 @@ def test_the_numbers_of_the_weakest_comparison_stand_in_the_page(made_up_site):
         assert f">{value:.6g}<" in said
 
 
-def test_a_printed_number_stands_beside_ours(source):
+def test_a_printed_number_stands_beside_ours(source, tmp_path):
     (report,) = reports(source)
     check = {"test": "less", "problems": ["hartmann"], "left": ["DuMBO"], "right": ["TuRBO"]}
     entry = {**report.entry, "claims": [{"id": "thm2-bound", "check": check}]}
@@ -237,41 +237,47 @@ def test_a_printed_number_stands_beside_ours(source):
     told = replace(
         report, entry=entry, verdicts={**report.verdicts, "published": {"x": {"fits": {"": fits}}}}
     )
-    one = next(claim for claim in report.claims if claim.id == "thm2-bound")
-    (found,) = claim_pages.printed(told, one)
-    assert found.what == "DuMBO on hartmann (Table 2, after 110 evaluations)"
-    assert (found.printed, found.ours) == ("0.54", "0.5")
+    one = next(claim for claim in told.claims if claim.id == "thm2-bound")
+    assert told.printed(one) == fits[:1]
+    made = build.Site(tmp_path, [told], {}, {})
+    made.page("x/claims/thm2-bound.html", "claim.html", report=told, claim=one)
+    said = "<li>DuMBO on hartmann (Table 2, after 110 evaluations): <strong>0.54</strong>; ours 0.5"
+    assert f"{said} (1 seeds)</li>" in page(tmp_path, "x/claims/thm2-bound")
     check["metric"] = "seconds"  # the table prints regrets
-    assert claim_pages.printed(told, one) == []
+    assert told.printed(one) == []
 
 
 ONE = Comparison("A < B", "difference", -2.0, -3.0, -1.0, True, 0.01, 0.03, 5, borders=(0.0,))
 
 
 def picture(one):
-    return ElementTree.fromstring(f"<svg>{claim_pages.marks(one)}</svg>")
+    template = build.templates().from_string(
+        "{% import 'macros.html' as show %}{{ show.picture(one) }}"
+    )
+    drawn = template.render(one=one)
+    return ElementTree.fromstring(drawn) if drawn else None
 
 
 def test_a_small_picture_has_the_border_the_interval_and_the_effect():
-    for side, ink in ((FOR, claim_pages.BLUE), (AGAINST, claim_pages.VERMILLION), ("", "#57606a")):
+    for side, ink in ((FOR, "#0b4f7d"), (AGAINST, "#8f3200"), ("", "#57606a")):
         drawn = picture(replace(ONE, side=side))
         border, line = drawn.findall("line")
         (dot,) = drawn.findall("circle")
         assert line.get("stroke") == dot.get("fill") == ink
         places = [(line, "x1"), (dot, "cx"), (line, "x2"), (border, "x1")]
         low, centre, high, edge = (float(part.get(name)) for part, name in places)
-        assert 0 < low < centre < high < edge < claim_pages.SIZE
+        assert 0 < low < centre < high < edge < claim_pages.WIDTH
         assert centre - low == pytest.approx(high - centre, abs=0.2)
 
 
 def test_a_small_picture_without_numbers_is_empty():
     nan = float("nan")
-    assert claim_pages.marks(replace(ONE, effect=nan, low=nan, high=nan)) == ""
-    assert claim_pages.marks(replace(ONE, borders=())) == ""
+    assert picture(replace(ONE, effect=nan, low=nan, high=nan)) is None
+    assert picture(replace(ONE, borders=())) is None
     rows = picture(replace(ONE, kind="share of rows, value", effect=1.0, borders=(0.0, 4.0)))
     assert len(rows.findall("circle")) == 0 and len(rows.findall("line")) == 3
     open_ = picture(replace(ONE, high=float("inf")))
-    assert float(open_.findall("line")[1].get("x2")) > claim_pages.SIZE - 10
+    assert float(open_.findall("line")[1].get("x2")) > claim_pages.WIDTH - 10
 
 
 def test_every_pill_has_a_style_a_symbol_and_a_term(reference_site):
