@@ -38,11 +38,12 @@ def claim(name, verdict, **changes):
 
 
 def write(folder, claims, appendix=(), others=()):
-    """The committed report on BKB with other claims and two exhibits; `others` are (claim, setting,
-    outcome, same_runs).
+    """The committed report on BKB with other claims and three exhibits; `others` are (claim,
+    setting, outcome, same_runs).
     """
     folder.mkdir(parents=True)
-    for name in ("regret.png", "regret.json", "known-norm-end.md", "seeds.parquet", "runs.parquet"):
+    shown = ("regret.png", "regret.json", "known-norm-end.md", "small-lambda-end.md")
+    for name in (*shown, "seeds.parquet", "runs.parquet"):
         shutil.copy(REAL / name, folder)
     said = {"claims": claims, "appendix": [*appendix], "published": {}, "partial": True}
     said["readings"] = {setting: "it says <something>" for _, setting, *_ in others}
@@ -103,7 +104,7 @@ def test_a_paper_has_one_line_for_each_claim(site):
         took = duration(table[table.index.isin({run.place for run in runs})].sum())
         assert f"in seconds: <code>make figure FIGURE=bkb/{name}</code>" in shown
         assert f"From nothing its runs take {took} of CPU time." in shown
-    assert 'href="claims/thm2-bound.html"' in index.partition('id="known-norm-end"')[2]
+    assert 'href="claims/thm2-bound.html"' in index.partition('id="small-lambda-end"')[2]
 
 
 def test_a_claim_begins_with_what_was_found(site):
