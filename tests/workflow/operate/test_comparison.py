@@ -23,9 +23,9 @@ def line(label, centre, low, high):
 
 
 def judged(folder, *claims):
-    """The verdicts of a report: name, verdict and where the claim stands."""
+    """The verdicts of a report: name, verdict, where the claim stands, and qualifiers."""
     folder.mkdir()
-    keys = ("id", "verdict", "where", "says")
+    keys = ("id", "verdict", "where", "says", "qualifiers")
     found = [dict(zip(keys, claim, strict=True)) for claim in claims]
     (folder / "verdicts.json").write_text(json.dumps({"edition": 2, "claims": found}))
 
@@ -35,15 +35,17 @@ def report(tmp_path):
     """A comparison of two methods on two groups of problems, the second with one method alone."""
     judged(
         tmp_path / "mine",
-        ("lowest", "direction only", "Fig. 1", "ours is lowest"),
-        ("best", "inconclusive", "Fig. 2", "ours is best"),
+        ("lowest", "direction only", "Fig. 1", "ours is lowest", []),
+        ("best", "inconclusive", "Fig. 2", "ours is best", []),
+        ("last", "reproduced", "Fig. 3", "ours is last", ["holds trivially: a coin does, too"]),
     )
     folder = tmp_path / "today"
     judged(
         folder,
-        ("mine-lowest", "contradicted", "papers/mine.yaml, lowest", "lowest of all"),
-        ("mine-best", "reproduced", "papers/mine.yaml, best", "best of all"),
-        ("mine-early", "reproduced", "papers/mine.yaml, best, earlier", "best of all at first"),
+        ("mine-lowest", "contradicted", "papers/mine.yaml, lowest", "lowest of all", []),
+        ("mine-best", "reproduced", "papers/mine.yaml, best", "best of all", []),
+        ("mine-early", "reproduced", "papers/mine.yaml, best, earlier", "best at first", []),
+        ("mine-last", "contradicted", "papers/mine.yaml, last", "last of all", []),
     )
     panels = [
         {
@@ -66,12 +68,13 @@ def test_each_method_has_its_share_its_interval_and_its_seconds(report):
 
 def test_claims_are_paired_with_those_of_their_paper(report):
     *rows, _, count = comparison.judged_again(report)[2:]
-    assert len(rows) == 2  # the claim about earlier evaluations has no pair
+    assert len(rows) == 3  # the claim about earlier evaluations has no pair
     assert rows[0].startswith("| lowest of all | [direction only](../")
     assert "mine/verdicts.md#lowest) | [contradicted](../" in rows[0]
     assert rows[0].endswith("today/verdicts.md#mine-lowest) |")
-    # claims, that hold alone, beside today's optimizers, and in both cases
-    assert re.findall(r"\d+", count) == ["2", "1", "1", "0"]
+    assert rows[2].startswith("| last of all | [reproduced; holds trivially](../")
+    # of all, that hold alone, beside today's optimizers, and both ways
+    assert re.findall(r"\d+", count) == ["3", "1", "1", "0"]
 
 
 def test_without_a_report_there_is_no_table(tmp_path):
