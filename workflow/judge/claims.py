@@ -39,6 +39,7 @@ from workflow.judge.outcomes import (
     DIRECTION,
     DISAGREE,
     FADED,
+    HOLDS,
     IMPLEMENTATION,
     INCONCLUSIVE,
     NO_NUMBER,
@@ -148,24 +149,14 @@ class Verdict:
         parts = self.verdict, self.observed, self.reasons, self.seeds, self.comparisons
         return {AS_PRINTED: Outcome(*parts), **self.readings}
 
-    @property
-    def deciding(self) -> Sequence[Comparison]:
-        """The comparisons that its outcome rests on."""
-        return deciding(self.comparisons)
-
 
 def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = by_default(paper, store, claim)
-    if (
-        "settings" not in claim
-        and "null_model" in claim
-        and verdict.observed in (REPRODUCED, DIRECTION)
-    ):
-        why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)
-        verdict = replace(
-            verdict, qualifiers=(*verdict.qualifiers, *(f"{TRIVIAL}: {why}",) * bool(why))
-        )
+    has_null = "settings" not in claim and "null_model" in claim
+    holds = verdict.observed in HOLDS
+    if has_null and holds and (why := trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)):
+        verdict = replace(verdict, qualifiers=(*verdict.qualifiers, f"{TRIVIAL}: {why}"))
     readings = paper.entry.get("readings", {})
     others = {
         name: replace(
@@ -194,7 +185,7 @@ def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
         for name in ("p", "p_against"):
             adjusted = false_discovery([getattr(verdicts[place], name) for place in places])
             for place, q in zip(places, adjusted, strict=True):
-                is_for = verdicts[place].observed in (REPRODUCED, DIRECTION)
+                is_for = verdicts[place].observed in HOLDS
                 if is_for == (name == "p"):
                     found[place] = replace(verdicts[place], q=float(q))
     return found
@@ -322,7 +313,7 @@ def compared(evidence: Evidence, claim: Claim) -> list[Comparison]:
     sure, settings = bool(claim.get("deterministic")), settings_of(claim)
     if "settings" not in claim:
         return compare(evidence, claim["check"], deterministic=sure)
-    unmet = [_known_outside(evidence, one) for one in settings]
+    unmet = [_outside(evidence, one) for one in settings]
     many = sum(
         len(parts_of(evidence, one["check"]))
         for one, why in zip(settings, unmet, strict=True)
@@ -364,13 +355,19 @@ def _outcome(
     except PlanError as error:  # a hypothesis about a curve that the check does not read
         return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if found.observed == NOT_RUN else found.verdict
-    pairs, reads = beside_default(paper, claim, reading), _reads(claim)
+    pairs = beside_default(paper, claim, reading)
+    checks = [one["check"] for one in settings_of(claim)]
+    # beside the trace of a record
+    reads = {metric(check["metric"]).reads if "metric" in check else "" for check in checks}
     missing = [other.name for _, other in pairs if not store.has(other)]
     if missing and judged != NOT_RUN and not _refuted_by(found, evidence, claim, pairs):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         why = f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
         return Outcome(NOT_RUN, NOT_RUN, (why,), 0, runs=len(pairs))
-    same = [usual is not None and _is_same(store, usual, other, reads) for usual, other in pairs]
+    same = [
+        usual is not None and all(store.is_same(usual, other, what) for what in reads)
+        for usual, other in pairs
+    ]
     parts = found.observed, found.reasons, found.seeds, found.comparisons
     return Outcome(judged, *parts, runs=len(pairs), same_runs=sum(same))
 
@@ -385,17 +382,6 @@ def _refuted_by(
         one.decides == AGAINST and own & {run.name for run in part}
         for one, part in zip(verdict.comparisons, parts, strict=True)
     )
-
-
-def _reads(claim: Claim) -> set[str]:
-    """What the metrics of a claim read of a record beside its trace."""
-    checks = [one["check"] for one in settings_of(claim)]
-    return {metric(check["metric"]).reads if "metric" in check else "" for check in checks}
-
-
-def _is_same(store: Store, one: Cell, other: Cell, reads: set[str]) -> bool:
-    """Whether two runs have the same traces, and all else that a claim reads of them."""
-    return all(store.is_same(one, other, what) for what in reads)
 
 
 def _observed(found: Sequence[Comparison]) -> str:
@@ -422,21 +408,15 @@ def standing(
     store, wanted = evidence.store, {run.name: run for run in planned}
     read = [run for run in wanted.values() if store.has(run)] if is_there else []
     reasons = [outside(evidence, claim)] if is_there else []
-    reasons += _barred(evidence, claim, [store.data(run) for run in read])
-    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
-    return [reason for reason in reasons if reason]
-
-
-def _barred(evidence: Evidence, claim: Claim, data: Sequence[str]) -> list[str]:
-    """Why no numbers of these runs decide the claim."""
-    paper, reasons = evidence.paper, []
+    data = [store.data(run) for run in read]
     if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
         reasons.append("substituted data")
-    if paper.scale != "paper" and claim.get("scale") != "any":
-        reasons.append(f"scale {paper.scale}")
+    if evidence.paper.scale != "paper" and claim.get("scale") != "any":
+        reasons.append(f"scale {evidence.paper.scale}")
     if claim.get("implementation"):
         reasons.append("seconds of our own code")
-    return reasons
+    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
+    return [reason for reason in reasons if reason]
 
 
 def _lacking(found: Sequence[Comparison]) -> list[str]:
@@ -453,23 +433,16 @@ def _lacking(found: Sequence[Comparison]) -> list[str]:
 
 def outside(evidence: Evidence, claim: Claim) -> str:
     """Which hypotheses of the claim's theorem its runs do not meet, in any setting."""
-    if "settings" not in claim:
-        return _outside(evidence, claim)
-    unmet = [_known_outside(evidence, one) for one in settings_of(claim)]
+    unmet = [_outside(evidence, one) for one in settings_of(claim)]
     return "; ".join(dict.fromkeys(unmet)) if all(unmet) else ""
 
 
-def _known_outside(evidence: Evidence, claim: Claim) -> str:
+def _outside(evidence: Evidence, claim: Claim) -> str:
     """The same of one setting; "" where nothing of it was run, which breaks no hypothesis."""
     try:
-        return _outside(evidence, claim)
+        unmet = [_unmet(evidence, claim["check"], one) for one in claim.get("requires", [])]
     except NotRun:
         return ""
-
-
-def _outside(evidence: Evidence, claim: Claim) -> str:
-    """Which hypotheses of the claim's theorem its runs do not meet, in one setting."""
-    unmet = [_unmet(evidence, claim["check"], one) for one in claim.get("requires", [])]
     said = "; ".join(sentence for sentence in unmet if sentence)
     return f"hypotheses not met: {said}" if said else ""
 

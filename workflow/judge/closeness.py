@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -71,13 +72,7 @@ class Fit:
     @property
     def score(self) -> float:
         """The mean |ln(ours / published)|; NaN without points."""
-        pairs = zip(self.ours, self.published, strict=True)
-        found = [_distance(ours, published) for ours, published in pairs]
-        return sum(found) / len(found) if found else math.nan
-
-    @property
-    def is_reproduced(self) -> bool:
-        return self.score <= math.log(REPRODUCES)
+        return _mean(map(_distance, self.ours, self.published))
 
 
 @dataclass(frozen=True)
@@ -236,7 +231,7 @@ def _not_met(check: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
         for fit in fits:
             if not fit.at:
                 yield f"{method} was not run in it"
-            elif not fit.is_reproduced:
+            elif not fit.score <= math.log(REPRODUCES):
                 yield f"{method} is a factor of {math.exp(fit.score):.2g} from what is published"
 
 
@@ -279,7 +274,18 @@ def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Cel
 
 
 def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | None) -> Fit:
-    empty = Fit(
+    points: list[tuple[int, float, float]] = []
+    with suppress(NotRun, PlanError):
+        if cell:
+            values, published = measured(paper, store, panel, cell), theirs(paper, panel, method)
+            points = [
+                (t, _over_seeds(panel, values[:, t - 1]), published(t))
+                for t in panel["at"]
+                if t <= values.shape[1] and not np.isnan(values[:, t - 1]).all()
+            ]
+            points = [point for point in points if not math.isnan(point[-1])]
+    at, ours, printed = zip(*points, strict=True) if points else ((), (), ())
+    return Fit(
         panel.get("label", panel["panel"]),
         panel["problem"],
         panel["metric"],
@@ -287,28 +293,10 @@ def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | Non
         method,
         panel.get("scored", True),
         (cell.algorithm_reading or cell.problem_reading) if cell else "",
-    )
-    if cell is None:
-        return empty
-    try:
-        values = measured(paper, store, panel, cell)
-    except (NotRun, PlanError):
-        return empty
-    published = theirs(paper, panel, method)
-    at = tuple(
-        t
-        for t in panel["at"]
-        if t <= values.shape[1]
-        and not (np.isnan(values[:, t - 1]).all() or math.isnan(published(t)))
-    )
-    if not at:
-        return empty
-    return replace(
-        empty,
-        at=at,
-        ours=tuple(_over_seeds(panel, values[:, t - 1]) for t in at),
-        published=tuple(map(published, at)),
-        seeds=len(store.seeds(cell)),
+        at,
+        ours,
+        printed,
+        seeds=len(store.seeds(cell)) if cell and points else 0,
     )
 
 
@@ -414,12 +402,7 @@ def as_data(found: Sequence[Experiment]) -> dict[str, Any]:
             "nearest": one.nearest.reading,
             "alike": one.alike,
             "scores": [
-                {
-                    "reading": candidate.reading,
-                    "score": candidate.score,
-                    "test": candidate.test,
-                    "missing": candidate.missing,
-                }
+                {name: getattr(candidate, name) for name in ("reading", "score", "test", "missing")}
                 for candidate in one.candidates
             ],
             "fits": {

@@ -55,16 +55,13 @@ class Line:
     is in UTC; a commit may follow after a blank.
     """
 
-    check: str
-    check_since: str
-    check_came: str
-    defaults: str
-    defaults_since: str
-    defaults_came: str
-    first_records: str
-
-
-NEW = Line("", "", "", "", "", "", "")
+    check: str = ""
+    check_since: str = ""
+    check_came: str = ""
+    defaults: str = ""
+    defaults_since: str = ""
+    defaults_came: str = ""
+    first_records: str = ""
 
 
 @dataclass(frozen=True)
@@ -142,7 +139,7 @@ def hashes(entry: Entry, claim: Entry) -> tuple[str, str]:
     is required `always` is met.
     """
     parts = {key: claim[key] for key in DECIDES if claim.get(key) is not None}
-    if wanted := [one for one in _list(parts.pop("requires", [])) if not _is_met(one)]:
+    if wanted := [one for one in parts.pop("requires", []) if not one.get("always")]:
         parts["requires"] = wanted
     check = _sha256({key: _sha256(value) for key, value in parts.items()})
     defaults = [
@@ -152,20 +149,11 @@ def hashes(entry: Entry, claim: Entry) -> tuple[str, str]:
     return check, _sha256(defaults)
 
 
-def _is_met(requirement: Any) -> bool:
-    return isinstance(requirement, Mapping) and bool(requirement.get("always"))
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else [value]
-
-
 def named(entry: Entry, claim: Entry) -> set[tuple[str, str]]:
     """The entries that the runs of a claim have their defaults from, as a section and a key: what
     its check names, and what a study names in turn.
     """
-    words: set[str] = set()
-    found: set[tuple[str, str]] = set()
+    words, found = set[str](), set[tuple[str, str]]()
     for check in (one["check"] for one in settings_of(claim)):
         words |= set(_words(check))
         if "study" in check:
@@ -190,11 +178,9 @@ def named(entry: Entry, claim: Entry) -> set[tuple[str, str]]:
 
 
 def _keyed(entry: Entry, section: str) -> dict[str, Any]:
-    """A section of a paper's YAML by names, also where it is a list; {} for what is neither."""
-    found = entry.get(section)
-    if isinstance(found, list):
-        return {str(line["id"]): line for line in found if isinstance(line, dict) and "id" in line}
-    return dict(found) if isinstance(found, Mapping) else {}
+    """A section of a paper's YAML by names, also where it is a list."""
+    found = entry.get(section, {})
+    return {line["id"]: line for line in found} if isinstance(found, list) else dict(found)
 
 
 def _words(value: Any) -> Iterable[str]:
@@ -236,7 +222,7 @@ def lines(paper: Paper, root: Path, known: Mapping[str, Line], now: str) -> dict
     evidence = Evidence(paper, Store(paper, root))
     found = {}
     for claim in stated(paper.entry):
-        line = known.get(str(claim["id"]), NEW)
+        line = known.get(str(claim["id"]), Line())
         if not line.first_records and any(
             pair and all(_is_published(run, paper.name, root) for run in pair)
             for pair in pairs_of(evidence, claim)

@@ -14,7 +14,7 @@ from typing import Any
 
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
-from workflow.judge.claims import Verdict
+from workflow.judge.claims import Nearest, Verdict, deciding
 from workflow.judge.history import BEFORE, UNENTERED
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, counted, group, listed, tally
 from workflow.measure.statistics import LEVEL
@@ -33,7 +33,14 @@ APPENDIX = (
     "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
     " what was run outside the hypotheses of a theorem."
 )
-DEVIATION = ("paper", "code", "default", "reading", "why")
+REGISTERED = {
+    "errata": ("Errata found in the paper", ("where", "says", "instead", "evidence")),
+    "assumptions": ("Assumptions", ("what", "alternatives", "why", "reading")),
+    "deviations": (
+        "Where text, proof and public code differ",
+        ("paper", "code", "default", "reading", "why"),
+    ),
+}
 # code, emphasis, links and tags, but no _ within a word
 MARKUP = re.compile(r"[\\`*]|\](?=\()|<(?=[A-Za-z/!?])|(?<!\w)_|_(?!\w)")
 
@@ -61,22 +68,13 @@ def as_markdown(
         *mixed,
         _summary(verdicts),
         LEGEND,
-        *_history(verdicts),
+        _history(verdicts),
         beside,
         *(_details(paper, verdict) for verdict in verdicts),
         _appendix(appendix),
-        _registered(
-            "Errata found in the paper",
-            paper.entry.get("errata", []),
-            ("where", "says", "instead", "evidence"),
-        ),
-        _registered(
-            "Assumptions",
-            paper.entry.get("assumptions", []),
-            ("what", "alternatives", "why", "reading"),
-        ),
-        _registered(
-            "Where text, proof and public code differ", paper.entry.get("deviations", []), DEVIATION
+        *(
+            _registered(title, paper.entry.get(section, []), keys)
+            for section, (title, keys) in REGISTERED.items()
         ),
         _registered("Readings", readings, ("says",)),
     ]
@@ -117,22 +115,22 @@ def _kept(verdicts: Sequence[Verdict]) -> list[str]:
     ]
 
 
-def _history(verdicts: Sequence[Verdict]) -> list[str]:
+def _history(verdicts: Sequence[Verdict]) -> str:
     """Of how many claims check and defaults were fixed before the first records: of those alone
     that have some, since what has none was fixed before nothing.
     """
     told = [one.fixed for one in verdicts if one.fixed is not None]
     judged = [one for one in told if one.first_records or one.check == UNENTERED]
     if not told:
-        return []
+        return ""
     none = f"; {len(told) - len(judged)} more have no records yet" * (len(told) > len(judged))
     checks = sum(one.check == BEFORE for one in judged)
     defaults = sum(one.defaults == BEFORE for one in judged)
-    return [
+    return (
         f"Fixed before the first records: the checks of {checks} and the defaults of {defaults} of"
         f" {len(judged)} claims{none}; each claim says below when. What this cannot see:"
         " docs/how-it-works.md."
-    ]
+    )
 
 
 def outcome_of(verdict: str, reasons: Sequence[str], observed: str) -> str:
@@ -184,8 +182,10 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     columns = {
         "claim": [f"[{one.id}](#{one.id.lower()})" for one in verdicts],
         "statement": [quoted(one.says) for one in verdicts],
-        "as printed": [_in_short(one) for one in verdicts],
-        "nearest": [_nearest_in_short(one) for one in verdicts],
+        "as printed": [
+            "; ".join(filter(None, [_in_short(one), group(one.qualifiers)])) for one in verdicts
+        ],
+        "nearest": [_in_short(one.nearest) if one.nearest else "" for one in verdicts],
         "weakest comparison: effect [95 %]": [_weakest(one) for one in verdicts],
         "q": [number(one.q) for one in verdicts],
         "seeds": [str(one.seeds) for one in verdicts],
@@ -195,23 +195,10 @@ def _summary(verdicts: Sequence[Verdict]) -> str:
     return table(list(columns), zip(*columns.values(), strict=True)) if verdicts else ""
 
 
-def _in_short(verdict: Verdict) -> str:
-    """The verdict, what was observed where it decides nothing, and why it is counted apart."""
-    outcome = _with_observed(verdict.verdict, verdict.reasons, verdict.observed)
-    apart = group(verdict.qualifiers)
-    return f"**{quoted(outcome)}**" + (f"; {apart}" if apart else "")
-
-
-def _nearest_in_short(verdict: Verdict) -> str:
-    """What a claim comes to in the nearest setting; "" where that is the default one."""
-    found = verdict.nearest
-    if found is None:
-        return ""
-    return f"**{quoted(_with_observed(found.verdict, found.reasons, found.observed))}**"
-
-
-def _with_observed(verdict: str, reasons: Sequence[str], observed: str) -> str:
-    return f"{verdict} (observed: {observed})" if reasons else verdict
+def _in_short(one: Verdict | Nearest) -> str:
+    """The verdict, and what was observed where it decides nothing."""
+    observed = f" (observed: {one.observed})" if one.reasons else ""
+    return f"**{quoted(one.verdict + observed)}**"
 
 
 def _nearest(verdict: Verdict) -> str:
@@ -231,7 +218,7 @@ def said_of(reading: Mapping[str, Any]) -> str:
 def _weakest(verdict: Verdict) -> str:
     if not verdict.comparisons:
         return "-"
-    one = min(verdict.deciding, key=lambda each: each.weakness)
+    one = min(deciding(verdict.comparisons), key=lambda each: each.weakness)
     return quoted(f"{one.what}: {_effect(one)}")
 
 
@@ -264,16 +251,18 @@ def effect(kind: str, mean: float, low: float, high: float) -> str:
 
 def _details(paper: Paper, verdict: Verdict) -> str:
     rows = [
-        [
-            quoted(one.what),
-            quoted(_effect(one)),
-            "-" if one.missing else "yes" if one.holds else "no",
-            seen(one),
-            number(one.p),
-            number(one.p_flip),
-            str(one.n),
-            f"{one.decides} the claim, at {one.at or one.n}" if one.decides else one.apart or "-",
-        ]
+        {
+            "comparison": quoted(one.what),
+            "effect [95 %]": quoted(_effect(one)),
+            "claimed side": "-" if one.missing else "yes" if one.holds else "no",
+            "could see": seen(one),
+            "p": number(one.p),
+            "p (sign flip)": number(one.p_flip),
+            "seeds": str(one.n),
+            "decided": f"{one.decides} the claim, at {one.at or one.n}"
+            if one.decides
+            else one.apart or "-",
+        }
         for one in sorted(verdict.comparisons, key=lambda each: each.weakness)
     ]
     commands = "\n".join(
@@ -286,23 +275,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         _nearest(verdict),
         quoted(verdict.fixed) if verdict.fixed else "",
         quoted(verdict.note),
-        (
-            table(
-                [
-                    "comparison",
-                    "effect [95 %]",
-                    "claimed side",
-                    "could see",
-                    "p",
-                    "p (sign flip)",
-                    "seeds",
-                    "decided",
-                ],
-                rows,
-            )
-            if rows
-            else ""
-        ),
+        table(list(rows[0]), [list(row.values()) for row in rows]) if rows else "",
         f"<details><summary>run it again</summary>\n\n```\n{commands}\n```\n\n</details>",
     ]
     return "\n\n".join(part for part in parts if part)
