@@ -31,7 +31,7 @@ import math
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -48,7 +48,6 @@ from workflow.trace.record import BadRecord
 
 FEWEST, SHARE = 3, 0.05  # of a group are made again
 CARRY, KEEP, OPEN = "carried", "labelled as of other code", "undecided"
-Key = tuple[str, ...]
 
 
 @dataclass
@@ -117,35 +116,35 @@ def _sort(found: Survey, run: Cell | Study, seed: int, header: Header) -> None:
 
 def groups(stale: Iterable[Candidate], *, seed: int) -> list[Group]:
     """Stale records in groups, each with its sample, which is the same for the same `seed`."""
-    together: dict[Key, list[Candidate]] = {}
+    together: dict[tuple[str, ...], list[Candidate]] = {}
     for one in stale:
         together.setdefault(_key(one), []).append(one)
     found = []
-    for key, records in sorted(together.items(), key=lambda each: each[0]):
+    for (what, commit, *_), records in sorted(together.items()):
         whole = [one for one in records if one.header.get("status", "complete") == "complete"]
         many = max(FEWEST, math.ceil(SHARE * len(records)))
         drawn = verify.sample(whole, seed=seed, many=many)
-        name = f"{' '.join(filter(None, key[:6]))}, made by {key[6][:12]}"
-        found.append(Group(name, tuple(records), tuple(drawn)))
+        found.append(Group(f"{what}, made by {commit[:12]}", tuple(records), tuple(drawn)))
     return found
 
 
-def _key(one: Candidate) -> Key:
-    """What all records of a group have in common; the first six say what was run."""
-    run = one.run
-    history = [[each["commit"], each["checked"]] for each in one.header.get(CARRIED, [])]
-    commit = _commit(one.header)
+def _key(one: Candidate) -> tuple[str, ...]:
+    """What all records of a group have in common: what was run, the commit that made them, what
+    they were carried over, and the kinds of their parameters.
+    """
+    run, how = one.run, ""
     if isinstance(run, Study):
-        what = ("studies", run.id, run.function, run.problem_entry["is"])
-        return (run.paper, run.scale, *what, commit, json.dumps(history), "")
-    kinds = [_kinds(run.algorithm_entry), _kinds(run.problem_entry), run.is_async]
-    sides = (
-        (run.algorithm_entry["is"], run.algorithm_reading),
-        (run.problem_entry["is"], run.problem_reading),
-    )
-    target = ["@".join(filter(None, side)) for side in sides]
-    made = (commit, json.dumps(history), json.dumps(kinds, sort_keys=True))
-    return (run.paper, run.scale, target[0], "at", target[1], "", *made)
+        what = f"studies {run.id} {run.function} {run.problem_entry['is']}"
+    else:
+        sides = (
+            (run.algorithm_entry["is"], run.algorithm_reading),
+            (run.problem_entry["is"], run.problem_reading),
+        )
+        what = " at ".join("@".join(filter(None, side)) for side in sides)
+        kinds = [_kinds(run.algorithm_entry), _kinds(run.problem_entry), run.is_async]
+        how = json.dumps(kinds, sort_keys=True)
+    history = [[each["commit"], each["checked"]] for each in one.header.get(CARRIED, [])]
+    return f"{run.paper} {run.scale} {what}", _commit(one.header), json.dumps(history), how
 
 
 def _kinds(value: Any) -> Any:
@@ -159,25 +158,23 @@ def _kinds(value: Any) -> Any:
 
 def other_parameters(one: Candidate) -> list[str]:
     """The parameters of a record that are not today's, by name."""
-    run = one.run
-    today: dict[str, Any]
+    run, header = one.run, one.header
     if isinstance(run, Study):
-        today = {"parameters": dict(run.parameters)}
+        pairs = [(header.get("parameters", run.parameters), run.parameters)]
     else:
-        today = {
-            "algorithm_parameters": dict(run.algorithm_entry),
-            "problem_parameters": dict(run.problem_entry),
-            "budget": run.budget,
-        }
+        pairs = [
+            (header.get("algorithm_parameters", run.algorithm_entry), run.algorithm_entry),
+            (header.get("problem_parameters", run.problem_entry), run.problem_entry),
+            ({"budget": header.get("budget", run.budget)}, {"budget": run.budget}),
+        ]
     found = []
-    for section, entry in today.items():
-        sides = ({section: one.header.get(section, entry)}, {section: entry})
-        was, now = (dotted(json.loads(json.dumps(side))) for side in sides)
+    for pair in pairs:
+        was, now = (dotted(json.loads(json.dumps(dict(side)))) for side in pair)
         for name in sorted(was.keys() | now.keys()):
             value = now.get(name)
             is_given = isinstance(value, Mapping) and value.keys() == GIVEN and name in was
             if was.get(name) != value and not is_given:
-                found.append(name.removeprefix(f"{section}."))
+                found.append(name)
     return found
 
 
@@ -197,24 +194,20 @@ def decided(group: Group, judged: Sequence[Judged]) -> tuple[str, str]:
 
 def write(root: Path, changes: Iterable[tuple[Candidate, Header]]) -> None:
     """Put fields into the headers of records. Raises BadRecord, TooLarge."""
-    files: dict[Path, dict[int, Header]] = {}
-    labels = {}
+    files: dict[Path, tuple[Any, dict[int, Header]]] = {}
     for one, fields in changes:
-        files.setdefault(one.run.published, {})[one.seed] = fields
-        labels[one.run.published] = one.run.labels
-    for path, seeds in files.items():
-        curve_file.amend(root / path, labels[path], seeds)
+        _, seeds = files.setdefault(one.run.published, (one.run.labels, {}))
+        seeds[one.seed] = fields
+    for path, (labels, seeds) in files.items():
+        curve_file.amend(root / path, labels, seeds)
 
 
 def stamped(group: Group, one: Candidate, because: str = "") -> Header:
     """The fields of a record of a group whose sample has the same traces, or of which somebody says
     why all have.
     """
-    audit: dict[str, Any] = {
-        "from": one.header["digest"],
-        "commit": _commit(one.header),
-        "checked": [] if because else [drawn.place for drawn in group.drawn],
-    }
+    checked = [] if because else [drawn.place for drawn in group.drawn]
+    audit = {"from": one.header["digest"], "commit": _commit(one.header), "checked": checked}
     if because:
         audit["because"] = because
     history = [*one.header.get(CARRIED, []), audit]
@@ -229,54 +222,43 @@ def labelled(one: Candidate, because: str) -> Header:
 def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str]:
     """Make samples again and write what follows; how many records came to what."""
     counts = Counter[str]()
-    if found.restored and not options.dry_run:
-        write(root, [(one, {LABEL: None}) for one in found.restored])
+    changes: list[tuple[Candidate, Header]] = [(one, {LABEL: None}) for one in found.restored]
     same = []
     for one in found.stale:
         if names := other_parameters(one):
             counts[KEEP] += 1
-            if LABEL not in one.header and not options.dry_run:
+            if LABEL not in one.header:
                 because = f"parameters are others today: {', '.join(names)}"
-                write(root, [(one, labelled(one, because))])
+                changes.append((one, labelled(one, because)))
         else:
             same.append(one)
     planned = groups(same, seed=options.seed)
     if options.equal:
-        every = [
+        changes += [
             (one, stamped(group, one, options.equal)) for group in planned for one in group.records
         ]
-        print(f"{CARRY}: {len(every)} records in {len(planned)} groups: {options.equal}")
-        if not options.dry_run:
-            write(root, every)
-        return counts + Counter({CARRY: len(every)})
-    print("\n".join(_announced(planned, options)), flush=True)
-    if options.dry_run:
+        counts[CARRY] += len(same)
+        print(f"{CARRY}: {len(same)} records in {len(planned)} groups: {options.equal}")
+    else:
+        print("\n".join(_announced(planned, options)), flush=True)
+    if not options.dry_run:
+        write(root, changes)
+    if options.dry_run or options.equal:
         return counts
     pool = ThreadPoolExecutor(options.cores)
     try:
-        waiting = [
-            [pool.submit(verify.judge, one, root) for one in group.drawn] for group in planned
-        ]
-        for group, futures in zip(planned, waiting, strict=True):
-            counts[_settle(root, group, futures, options)] += len(group.records)
+        waiting = [pool.map(lambda one: verify.judge(one, root), group.drawn) for group in planned]
+        for group, judged in zip(planned, waiting, strict=True):
+            outcome, because = decided(group, list(judged))
+            if outcome == CARRY:
+                write(root, [(one, stamped(group, one)) for one in group.records])
+            elif outcome == KEEP:
+                write(root, [(one, labelled(one, because)) for one in group.records])
+            counts[outcome] += len(group.records)
+            print(f"{outcome}: {len(group.records)} of {group.name}: {because}", flush=True)
     finally:
         pool.shutdown(cancel_futures=True)
     return counts
-
-
-def _settle(
-    root: Path, group: Group, futures: Sequence[Future[Judged]], options: argparse.Namespace
-) -> str:
-    """Wait for the sample of a group, write what follows for all of it and say so."""
-    outcome, because = decided(group, [each.result() for each in futures])
-    changes = {
-        CARRY: [(one, stamped(group, one)) for one in group.records],
-        KEEP: [(one, labelled(one, because)) for one in group.records],
-        OPEN: [],
-    }
-    write(root, changes[outcome])
-    print(f"{outcome}: {len(group.records)} of {group.name}: {because}", flush=True)
-    return outcome
 
 
 def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterator[str]:

@@ -301,13 +301,8 @@ def _claims(
     metric, problem = panel["metric"], panel["problem"]
     word, test = ("higher", "more") if metric in HIGHER else ("lower", "less")
     for cell in cells:
-        check = {
-            "test": test,
-            "metric": metric,
-            "problems": [problem],
-            "left": [curve],
-            "right": [cell.curve],
-        }
+        check = {"test": test, "metric": metric, "problems": [problem]}
+        check |= {"left": [curve], "right": [cell.curve]}
         if "relative_to" in panel:
             check["relative_to"] = panel["relative_to"]
         if (at := min(cell.budget, panel.get("to", cell.budget))) < budgets[problem]:

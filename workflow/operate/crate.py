@@ -14,7 +14,7 @@ import hashlib
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -210,6 +210,10 @@ def _records(
         provenance += [header["provenance"] for header in headers.values()]
         what = " ".join(inside.relative_to(PUBLISHED).with_suffix("").parts[1:])
         files.append(deposit.file(inside, f"{len(headers)} runs of {what}"))
+    commits, machines, pythons = (
+        "; ".join(sorted({each[key] for each in provenance}))
+        for key in ("commit", "machine", "python")
+    )
     if files:
         deposit.action(
             f"runs-{name}",
@@ -219,9 +223,7 @@ def _records(
             name=f"Runs of {name}",
             description=f"{len(provenance)} runs by `snakemake`, published by `make publish`; the"
             " header of each record has its command. Made by the commits"
-            f" {_listed(each['commit'] for each in provenance)} on"
-            f" {_listed(each['machine'] for each in provenance)}, with Python"
-            f" {_listed(each['python'] for each in provenance)}. No record is younger than endTime,"
+            f" {commits} on {machines}, with Python {pythons}. No record is younger than endTime,"
             " the date of the last publication.",
             about=article,
         )
@@ -245,10 +247,6 @@ def _report(deposit: Deposit, name: str, consumed: Sequence[Entity], article: En
             description=f"`python -m workflow.reference {name}`",
             about=article,
         )
-
-
-def _listed(values: Iterable[str]) -> str:
-    return "; ".join(sorted(set(values)))
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -256,8 +256,12 @@ def _shuffled(candidates: Sequence[Candidate], seed: int) -> list[int]:
 
 def judge(candidate: Candidate, root: Path) -> Judged:
     """What becomes of a record that is made again; it has to have today's digest then."""
+    recorded: Record | Kept
     try:
-        recorded = _recorded(candidate, root)
+        if candidate.is_published:
+            recorded = curve_file.read(root / candidate.run.published)[candidate.seed]
+        else:
+            recorded = record.read(root / candidate.path)
     except BadRecord as error:
         return Judged(DAMAGED, str(error))
     try:
@@ -275,18 +279,10 @@ def judge(candidate: Candidate, root: Path) -> Judged:
     if not why:
         return Judged(AGREES)
     made, here = (one.header.get("provenance", {}) for one in (recorded, again))
-    is_elsewhere = made.get("kernels") != here.get("kernels") or bool(
-        _other_versions(made, here.get("libraries", {}))
-    )
+    unlike = _other_versions(made, here.get("libraries", {}))
+    is_elsewhere = bool(unlike) or made.get("kernels") != here.get("kernels")
     why += f"; made by {made.get('machine', 'an unnamed machine')}"
     return Judged(DIFFERS, why, is_elsewhere, again)
-
-
-def _recorded(candidate: Candidate, root: Path) -> Record | Kept:
-    """What is to be made again. Raises BadRecord."""
-    if candidate.is_published:
-        return curve_file.read(root / candidate.run.published)[candidate.seed]
-    return record.read(root / candidate.path)
 
 
 def rerun(candidate: Candidate, folder: Path) -> Record:
@@ -320,21 +316,21 @@ def _environment(candidate: Candidate) -> dict[str, str]:
     """That of this process, with relative places made absolute; a record of substituted data is
     made from such again.
     """
-    code = os.pathsep.join(filter(None, [str(resolve.ROOT), os.environ.get("PYTHONPATH")]))
-    is_substitute = _is_substitute(candidate.header)
-    substitutes = {"NOREGRET_SUBSTITUTES": "preferred"} if is_substitute else {}
-    mirror = os.environ.get("NOREGRET_DATA", "")
-    absolute = (
-        {"NOREGRET_DATA": str(Path(mirror).resolve())} if mirror and Path(mirror).exists() else {}
+    found = dict(os.environ)
+    found["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(resolve.ROOT), found.get("PYTHONPATH")])
     )
-    return {**substitutes, **os.environ, **absolute, "PYTHONPATH": code}
+    if _is_substitute(candidate.header):
+        found.setdefault("NOREGRET_SUBSTITUTES", "preferred")
+    if (mirror := found.get("NOREGRET_DATA")) and Path(mirror).exists():
+        found["NOREGRET_DATA"] = str(Path(mirror).resolve())
+    return found
 
 
 def differences(recorded: Record, again: Record) -> str:
     """Where two records of one run begin to differ, but for measured times; "" if they agree."""
-    if why := _first_gap(recorded.columns, again.columns):
-        return why
-    return _other_outcome(_unequal(OUTCOME, recorded.header, again.header))
+    gap = _first_gap(recorded.columns, again.columns)
+    return gap or _other_outcome(_unequal(OUTCOME, recorded.header, again.header))
 
 
 def from_kept(kept: Kept, again: Record) -> str:
@@ -344,11 +340,11 @@ def from_kept(kept: Kept, again: Record) -> str:
     if not unequal:
         return ""
     rows = {name: places for name, (places, _) in kept.some.items()}
-    if why := _first_gap(_shown(kept), _shown(anew), rows):
-        return why
-    if "trace_sha256" not in unequal:
-        return _other_outcome(unequal)
-    return "queries or observed values differ, which are not published"
+    if gap := _first_gap(_shown(kept), _shown(anew), rows):
+        return gap
+    if "trace_sha256" in unequal:
+        return "queries or observed values differ, which are not published"
+    return _other_outcome(unequal)
 
 
 def _unequal(names: Iterable[str], was: Header, now: Header) -> list[str]:
