@@ -47,10 +47,6 @@ def sound(optimizer, asked):
     )
 
 
-def asks_the_same(one, other):
-    return np.array_equal(one.ask(20, one.x[:0]), other.ask(20, other.x[:0]))
-
-
 def on(case, smooth):
     """The domain of a case, and two queries of it."""
     domain = Box(2) if case.box else Arms(smooth(1)[0])
@@ -68,7 +64,7 @@ def test_every_algorithm_file_is_tested():
     assert {name.partition(".")[0] for name in classes} == files, (
         "a file without an optimizer belongs into parts/"
     )
-    assert {case.name for case in CASES} == classes, "add what is missing to tests/settings.py"
+    assert {case.name for case in CASES} == classes, "add what is missing to tests/settings.yaml"
     for case in CASES:
         kind = algorithms.load(case.name)
         assert kind.__name__ == case.name.partition(".")[2]
@@ -172,9 +168,7 @@ def test_it_survives_constant_huge_and_tiny_values(case, begin, play):
 
 
 def test_it_survives_values_that_are_equal_for_a_while_and_then_vary(case, smooth, play):
-    """A floor at which most of a domain lies: a design of two and the first evaluations all show
-    it.
-    """
+    """A floor at which most of a domain lies: the design and the first evaluations show it."""
     domain, first = on(case, smooth)
     optimizer = case.build(domain, np.random.default_rng(0))
     optimizer.tell(first, Observation.of(np.full(2, -60.0)))
@@ -257,7 +251,8 @@ def test_it_takes_constraints(one, smooth):
         assert sound(optimizer, [])
         if (optimizer.g <= 0).all(axis=1).any():
             assert (evaluate(optimizer.recommend()).g <= 0).all()
-        assert asks_the_same(optimizer, pickle.loads(pickle.dumps(optimizer)))
+        twin, nothing = pickle.loads(pickle.dumps(optimizer)), optimizer.x[:0]
+        assert_array_equal(twin.ask(20, nothing), optimizer.ask(20, nothing))
 
 
 def test_constraints_and_factor_values_are_kept_in_order():
