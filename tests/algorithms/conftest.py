@@ -17,9 +17,7 @@ SUMS_ALONE = {"SkylakeX", "Cooperlake", "SapphireRapids"}
 
 @pytest.fixture
 def assert_same_sums():
-    """Asserts equal bits under kernels with which they hold (of a processor with AVX512, under
-    NOREGRET_CODE_PATH=), else all but the last digits of the first `rows`.
-    """
+    """Equal bits under kernels with which they hold, else up to last digits of the first `rows`."""
     found = {
         library["architecture"]
         for library in threadpool_info()
@@ -56,9 +54,7 @@ def count(monkeypatch):
 
 @pytest.fixture
 def work(count):
-    """Counts covariance matrices of Matern-5/2 under "kernel" and factors of
-    parts/numerics/cholesky under "factor".
-    """
+    """Counts Matern-5/2 covariances as "kernel", factors of parts/numerics/cholesky as "factor"."""
     done = Counter()
     count(done, kernels, "square_distances", "kernel")
     count(done, cholesky, "dpotrf", "factor")

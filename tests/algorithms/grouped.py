@@ -40,9 +40,7 @@ def builder(name, settings, d=2):
 
 
 def played(optimizer, steps, evaluate):
-    """The optimizer after it asked for one query a step and was told what `evaluate` shows of it,
-    an observation or the values alone.
-    """
+    """The optimizer after steps of one query each, told what `evaluate` shows: values suffice."""
     for _ in range(steps):
         query = optimizer.ask(1, optimizer.x[:0])
         shown = evaluate(query)

@@ -12,16 +12,8 @@ from algorithms.parts.factors.additive_process import Distances, fit
 from tests.algorithms.grouped import builder, changed, played
 from tests.settings import ADD_GPUCB
 
-PAPER = changed(
-    ADD_GPUCB,
-    grid=101,
-    gram="noisy",
-    outputscale=0.693,
-    lengthscale=0.693,
-    noise=0.01,
-    steps=5,
-    new_steps=30,
-)
+FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01}
+PAPER = changed(ADD_GPUCB, **FIRST, grid=101, gram="noisy", steps=5, new_steps=30)
 CENTRES = np.array([0.2, 0.9, 0.55, 0.0])
 
 new = builder("add_gpucb.ADDGPUCB", PAPER, d=4)

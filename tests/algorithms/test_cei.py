@@ -90,9 +90,7 @@ def test_what_a_query_costs(monkeypatch):
 
 
 def test_what_a_told_value_costs(monkeypatch):
-    """Between fits factors grow by a row; a fit factorises once for each evaluation of a density,
-    and once for its posterior.
-    """
+    """Factors grow by a row; a fit factorises once for each density and once for its posterior."""
     optimizer, sizes = told(30), []
     factor = cholesky.dpotrf
     monkeypatch.setattr(

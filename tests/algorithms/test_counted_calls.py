@@ -59,20 +59,13 @@ def new(kind, **parameters):
     return told(optimizer, draw.choice(ARMS, size=FIRST, replace=False))
 
 
-def product_rows(posterior, pulled):
-    """Kernel rows in the product with all arms: the dictionary's, or of all pulled arms where it
-    has nearly all of them.
-    """
-    m = len(posterior.dictionary)
-    return m if pulled >= sketch.MANY and m < sketch.MATRIX * pulled else pulled
-
-
 def check_refit(calls, optimizer, columns):
     """A refit computes the columns of arms that are new to it, two eigendecompositions and one
     product, and copies no column of all arms.
     """
     pulled = len(optimizer.pulls.arms)
-    rows = product_rows(optimizer.posterior, pulled)
+    m = len(optimizer.posterior.dictionary)  # or, where that is almost as many, all pulled arms
+    rows = m if pulled >= sketch.MANY and m < sketch.MATRIX * pulled else pulled
     assert calls == Counter(columns=columns, eigh=2, rows=rows)
 
 

@@ -1,6 +1,4 @@
-"""DEC-HBO: messages against all combinations, tables against the posteriors of factors, and a small
-function maximised.
-"""
+"""DEC-HBO: messages against all combinations, tables against posteriors, a small maximum."""
 
 import pickle
 from itertools import product
@@ -17,18 +15,9 @@ from algorithms.parts.factors.additive_process import Factors
 from tests.algorithms.grouped import builder, changed, played
 from tests.settings import DECHBO
 
-PAPER = changed(
-    DECHBO,
-    models=5,
-    grid=8,
-    rounds=10,
-    gram="noisy",
-    outputscale=0.693,
-    lengthscale=0.693,
-    noise=0.01,
-    steps=5,
-    new_steps=5,
-)
+FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01}
+FITS = {"models": 5, "gram": "noisy", "steps": 5, "new_steps": 5}
+PAPER = changed(DECHBO, **FITS, **FIRST, grid=8, rounds=10)
 
 new = builder("dec_hbo.DECHBO", PAPER, d=4)
 
@@ -47,9 +36,7 @@ def tree(rng, d, g):
 
 
 def loops(rng, d, g, partitions=2):
-    """The factors of several partitions of d variables into pairs, with cycles in most cases, and
-    tables of them.
-    """
+    """Several partitions of d variables into pairs, mostly with cycles, and tables of them."""
     pairs = np.concatenate([rng.permutation(d).reshape(-1, 2) for _ in range(partitions)])
     factors = [tuple(map(int, pair)) for pair in pairs]
     return factors, [rng.standard_normal([g] * 2) for _ in factors]
@@ -78,9 +65,7 @@ def test_without_cycles_messages_find_the_maximum(seed):
 
 
 def test_a_round_carries_a_message_over_one_factor():
-    """A chain whose first variable alone says, softly, what all should be: it takes as many rounds
-    as there are factors.
-    """
+    """A chain whose first variable alone says what all should be: as many rounds as factors."""
     d, same = 6, np.eye(3)
     factors = [(0,)] + [(j, j + 1) for j in range(d - 1)]
     tables = [np.array([0.0, 0.0, 1e-3])] + [same] * (d - 1)
@@ -108,9 +93,7 @@ def test_with_cycles_the_messages_stay_finite_and_most_answers_are_good():
 
 
 def test_messages_do_not_grow_with_the_rounds():
-    """A variable of five factors hears the heights of four of them in each round: 4^512 is more
-    than a number can hold.
-    """
+    """A variable hears four of its five factors a round: 4^512 is more than a number can hold."""
     factors, tables = loops(np.random.default_rng(2), 6, 4, partitions=5)
     with np.errstate(all="raise"):
         max_sum(factors, tables, 6, rounds=600)

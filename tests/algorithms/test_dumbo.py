@@ -1,6 +1,4 @@
-"""DuMBO against Algorithm 1 written out, grids, closed forms and dense conditioning; and where the
-paper's claims do not hold.
-"""
+"""DuMBO against Algorithm 1, grids, closed forms, dense algebra; claims that do not hold."""
 
 from collections import Counter
 from math import log, pi, sqrt
@@ -29,22 +27,10 @@ from algorithms.parts.search.multistart import boltzmann
 from tests.algorithms.grouped import builder, changed, played
 from tests.settings import DUMBO
 
-PAPER = changed(
-    DUMBO,
-    models=5,
-    gram="noisy",
-    outputscale=0.693,
-    lengthscale=0.693,
-    noise=0.693,
-    fit_steps=5,
-    new_steps=5,
-    raw=64,
-    starts=4,
-    climb_steps=30,
-    climb_rate=0.03,
-    rounds=10,
-    tolerance=0.02,
-)
+FITS = {"models": 5, "gram": "noisy", "fit_steps": 5, "new_steps": 5}
+FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.693}
+CLIMBS = {"raw": 64, "starts": 4, "climb_steps": 30, "climb_rate": 0.03}
+PAPER = changed(DUMBO, **FITS, **FIRST, **CLIMBS, rounds=10, tolerance=0.02)
 CLIMB, ROUNDS = PAPER["climb"], PAPER["admm"]
 TRIANGLE = ((0, 1), (1, 2), (0, 2))  # three factors that overlap in pairs: a complete graph
 OBSERVED = {"decomposition": ((0, 2), (1,), (1, 2)), "outputs": "factors"}
@@ -53,9 +39,7 @@ new = builder("dumbo.DuMBO", PAPER, d=3)
 
 
 def evaluate(x):
-    """y is the sum of three factors of very different size that are shown beside it, one of them
-    far from 0.
-    """
+    """y sums three factors of very different size, shown beside it, one of them far from 0."""
     outputs = np.column_stack(
         [
             np.sin(6 * x[:, 0] * x[:, 2]),
@@ -89,9 +73,7 @@ def covariance(kernel, i, A, B):
 
 
 def conditioned(factors, kernel, X, y):
-    """moments(i, points (s, m)), (s,) each, of factor i given the sum, eqs. (4) and (5), by dense
-    conditioning.
-    """
+    """moments(i, points (s, m)): eqs. (4), (5) of factor i given the sum, (s,) each, densely."""
     own = [X[:, list(V)] for V in factors]
     K = sum(covariance(kernel, i, A, A) for i, A in enumerate(own)) + kernel.noise * np.eye(len(X))
 
@@ -165,9 +147,7 @@ FACTORS = ((0, 2), (1,), (2, 3), (3, 1), (0,), (4,))
 def test_every_local_problem_is_that_of_algorithm_1_written_out(
     solved, complete, penalty, grows, floor, residual
 ):
-    """(9) with c_i frozen, or (8) as far as factor i is in it; (15), (16), (17); eta by Boyd's
-    rule.
-    """
+    """(9) with c_i frozen, or the part of (8) with factor i; (15) to (17); eta by Boyd's rule."""
     factors, X, y, kernel = drawn(FACTORS, 0, d=5)
     n, width = len(FACTORS), 2.0
     rule = {"complete": complete, "penalty": penalty, "floor": floor, "dual_residual": residual}
@@ -471,9 +451,7 @@ def test_outputs_that_are_not_shown_are_asked_for():
 
 
 def test_what_a_step_costs(count):
-    """One factor for each evaluation of an evidence, one for each fit and one for each predicting
-    model; no proposed decomposition is fitted twice.
-    """
+    """A factor for each evidence, fit and predicting model; no decomposition is fitted twice."""
     optimizer, calls, fitted = told(new(gram="noise-free")), Counter(), []
     count(calls, additive_process, "cholesky_in_place")
     count(calls, additive_process, "log_evidence")
@@ -493,9 +471,7 @@ def test_what_a_step_costs(count):
 
 
 class Bowls:
-    """Concave factors -a_i/2 |u - t_i|^2 in the place of posterior means: what they agree on has a
-    closed form.
-    """
+    """Concave factors -a_i/2 |u - t_i|^2 for means: what they agree on has a closed form."""
 
     def __init__(self, factors, curvatures, tops):
         self.factors, self.curvatures, self.tops = factors, curvatures, tops
@@ -505,9 +481,7 @@ class Bowls:
         return [Bowl(index, variables, self.curvatures, self.tops)]
 
     def agreed(self, d):
-        """The maximiser (d,) of the sum: at each variable the mean of the tops, weighted by
-        curvature.
-        """
+        """The maximiser (d,) of the sum: means of the tops, weighted by curvature."""
         total, weight = np.zeros(d), np.zeros(d)
         for V, curvature, tops in zip(self.factors, self.curvatures, self.tops, strict=True):
             total[list(V)] += curvature * tops

@@ -1,6 +1,4 @@
-"""The exact penalty: its value from dense conditioning, its schedule, both readings of beta, and
-the point it picks.
-"""
+"""The exact penalty: its value, its schedule, both readings of beta, the point that it picks."""
 
 import numpy as np
 import pytest

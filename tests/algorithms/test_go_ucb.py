@@ -1,6 +1,4 @@
-"""GO-UCB against central differences, PyTorch, a generic least-squares solver, and what its printed
-constants do.
-"""
+"""GO-UCB against differences, PyTorch, a generic solver, and what printed constants do."""
 
 from dataclasses import replace
 from math import log, sqrt
@@ -55,7 +53,6 @@ def started(d=2, n=6, seed=0, f=bowl, **changes):
 
 
 def central(f, at, step=1e-6):
-    """Central differences of f at a vector."""
     return np.array([(f(at + step * e) - f(at - step * e)) / (2 * step) for e in np.eye(len(at))])
 
 
@@ -150,9 +147,7 @@ def test_beta_grows_with_the_rounds_of_phase_two():
 
 
 def rounds(optimizer, T, d=2):
-    """What T told evaluations saw, one at a time: w^_i, gradient by central differences,
-    f_{x_i}(w^_i), y_i.
-    """
+    """For each of T told evaluations: w^_i, its gradient by differences, f_{x_i}(w^_i), y_i."""
     seen, sigmas = [], [optimizer.Sigma.copy()]
     for i, u in enumerate(rng(7).random((T, d))):
         w = optimizer.w
@@ -234,9 +229,7 @@ def test_the_edge_is_reached_at_the_nearest_point_in_the_norm_of_sigma(ball):
     ("method", "optim", "rate"), [("gradient", "SGD", 0.05), ("adam", "Adam", 0.6)]
 )
 def test_the_ascent_is_pytorchs_over_points_and_parameters(method, optim, rate):
-    """The ball is out of reach; coordinates are cut off at the box; the best end of three is asked
-    for.
-    """
+    """No ball limits it, the box cuts coordinates off; the best end of three is asked for."""
     ascent = {"start": "uniform", "starts": 3, "ascent_rate": rate, "ascent_steps": 40}
     optimizer = started(d=4, norm=100.0, method=method, **ascent)
     answer(optimizer, rng(3).random((2, 4)))
@@ -291,9 +284,7 @@ def test_without_any_data_it_asks_for_a_uniform_point_and_one_at_a_time():
 
 
 def test_printed_constants_repeat_the_best_initial_point():
-    """The parameters stay where they were drawn. One ascent moves no coordinate by 0.01 of a box 10
-    wide; ten of them stay within 0.1.
-    """
+    """Parameters stay as drawn; in a box 10 wide one ascent moves 0.01 at most, ten move 0.1."""
     optimizer = started(d=20, n=8, **PRINTED)
     assert 0 < optimizer.report()["oracle_moved"] < 1e-4
     assert optimizer.report()["rounds_moved"] == 0

@@ -133,9 +133,7 @@ def test_a_printed_box_and_raw_values_are_what_the_regression_sees(kind):
 
 
 def test_a_step_evaluates_a_kernel_once_for_each_fit_step_and_each_round_of_climbs(work, count):
-    """And factorises once for each fit step, and once for the posterior: climbs factorise
-    nothing.
-    """
+    """And factorises once for each fit step and once for the posterior, never for climbs."""
     calls = Counter()
     count(calls, MaternTarget, "loss")
     count(calls, MaternPromise, "__call__")

@@ -68,9 +68,7 @@ def test_while_nothing_is_safe_the_box_lies_around_the_least_violation():
 
 
 def boxes(optimizer, room, monkeypatch, safe):
-    """The sides of the boxes in which an `ask` looked, where `safe` says which of its candidates
-    may be safe.
-    """
+    """The sides of the boxes in which `ask` looked; `safe` says which candidates may be safe."""
     sides = []
 
     def watched(points):

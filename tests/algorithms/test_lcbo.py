@@ -24,18 +24,9 @@ KERNELS = [
     {"lengthscale": [0.6, 1.1, 0.9], "outputscale": 2.0, "mean": 0.5},
     {"lengthscale": [1.3], "outputscale": 0.5, "mean": 0.5},
 ]
-TABLE_1 = changed(
-    LCBO,
-    kernels=KERNELS,
-    standard="raw",
-    every=5,
-    fit_steps=50,
-    memory_per_dim=2,
-    exploration=5,
-    starts=10,
-    climb_steps=50,
-    length=0.25,
-)
+CLIMBS = {"starts": 10, "climb_steps": 50, "length": 0.25}
+FITS = {"kernels": KERNELS, "standard": "raw", "every": 5, "fit_steps": 50}
+TABLE_1 = changed(LCBO, **FITS, **CLIMBS, memory_per_dim=2, exploration=5)
 CODE = {
     "selection": "greedy",
     "condition": "data-and-repeats",
@@ -218,9 +209,7 @@ def test_the_reported_trace_is_equation_12_of_the_plan(changes, condition):
 
 @pytest.mark.parametrize("batch", ["joint", "greedy"])
 def test_it_explores_where_gradients_are_learnt_best(batch):
-    """Adam's points leave less than the best of 1,000 random batches in the same box, and about
-    what the best corners leave.
-    """
+    """Adam's points leave less than the best of 1,000 batches, about as little as corners leave."""
     optimizer = started(12, selection=batch)
     X, x = optimizer.x[-6:], optimizer.iterate
     low, high = np.clip(x - 0.1, 0, 1), np.clip(x + 0.1, 0, 1)
@@ -236,9 +225,7 @@ def test_it_explores_where_gradients_are_learnt_best(batch):
 
 
 def test_models_compete_by_their_posterior_traces_or_by_what_the_data_took_off():
-    """Without a step the best of the starts is chosen, by the largest trace or by the largest trace
-    less its prior.
-    """
+    """Without a step the best start is chosen, by the largest trace, less its prior or not."""
     sharp = [{**KERNELS[0], "lengthscale": [0.3]}, {**KERNELS[0], "outputscale": 3.0}, KERNELS[2]]
     prior, chosen = np.array([3 / 0.3**2, 9 / 0.8**2, 1.5 / 1.3**2]), {}
     for measure, offset in (("posterior-trace", 0.0), ("less-prior-trace", prior)):
@@ -331,9 +318,7 @@ def test_only_the_most_recent_data_count(memory, kept):
 
 
 def test_standardised_units():
-    """Every column is z-scored over the window, the kernels' means are dropped, and g = 0 lies at
-    -mean/std.
-    """
+    """Columns are z-scored over the window, the kernels' means dropped; g = 0 lies at -mean/std."""
     optimizer = started(standard="sample", **QUICK)
     x = optimizer.iterate
     iterated(optimizer, 2)
@@ -512,9 +497,7 @@ def test_what_an_iteration_costs(counted, changes, searches, extensions):
 
 
 def test_iterations_that_5000_evaluations_pay_for():
-    """App. B: about 700 of mini-batches, fewer than 50 of b = d at d = 100, fewer than 30 of the
-    theory's.
-    """
+    """App. B: some 700 of mini-batches, under 50 of b = d at d = 100, under 30 of the theory's."""
     for schedule, repeats, exploration, per_dim, iterations in (
         ("fixed", 2, 5, 0, [710, 707, 700]),
         ("fixed", 5, 0, 1, [165, 90, 46]),

@@ -1,6 +1,4 @@
-"""Each algorithm where it must agree with something simpler: brute force, its parent method, or a
-closed form.
-"""
+"""Each algorithm where it must agree with brute force, its parent method or a closed form."""
 
 import math
 from types import SimpleNamespace
@@ -149,9 +147,7 @@ def test_bkb_is_gp_ucb_in_the_limit_and_bbkb_is_bkb(
 
 
 def test_the_local_rule_looks_only_after_one_more_arm(smooth, same_width):
-    """As in the authors' code: it is first checked after the first arm pulled once Lemma 1 has
-    tripped.
-    """
+    """As in the authors' code: first checked after the first arm beyond Lemma 1's trip."""
     points, f = smooth(6)
     optimizer = new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global-local"})
     tell(optimizer, np.array([7]), f)
@@ -462,9 +458,7 @@ def test_the_dictionary_of_a_block_is_made_of_the_arms_whose_pulls_bless_drew(sm
 
 
 def test_the_width_of_the_authors_code_knows_no_start(smooth):
-    """Of the same dictionary: the sum of the variances at the pulls times ln t, then sums of ln(1 +
-    variance). C enters with the first batch.
-    """
+    """Variances at the pulls times ln t, then sums of ln(1 + variance); C from a first batch on."""
     options = {**BATCH, **FULL, "beta": "reference-code", "inclusion": "per-arm"}
     reached = []
     for start in ("resparsify", "bless"):
@@ -484,9 +478,7 @@ def test_the_width_of_the_authors_code_knows_no_start(smooth):
 
 
 def test_from_a_single_arm_both_starts_are_the_same(smooth):
-    """Its information ln(1 + 3/lambda) is both the log-determinant and the sum; its pull enters for
-    sure.
-    """
+    """Its information ln(1 + 3/lambda) is log-determinant and sum; its pull enters for sure."""
     points, f = smooth(6)
     plain = new(BBKB, points, **{**BATCH, **FULL})
     blessed = new(BBKB, points, **{**BATCH, **FULL, "start": "bless"})

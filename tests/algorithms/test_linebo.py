@@ -1,6 +1,4 @@
-"""LineBO: its lines, when they end, where they go next, and its known regression against
-scikit-learn's.
-"""
+"""LineBO: its lines, their ends, what follows, its known regression against scikit-learn's."""
 
 import numpy as np
 import pytest
@@ -16,16 +14,8 @@ from algorithms.parts.processes.gp import Posterior
 from tests.algorithms.grouped import builder, changed
 from tests.settings import LINES
 
-TABLE = changed(
-    LINES,
-    grid=101,
-    most=5,
-    per_dim=2,
-    lengthscale=0.3,
-    outputscale=1.5,
-    standard="population",
-    gram="noisy",
-)
+KNOWN = {"lengthscale": 0.3, "outputscale": 1.5, "standard": "population"}
+TABLE = changed(LINES, **KNOWN, grid=101, most=5, per_dim=2, gram="noisy")
 
 new = builder("linebo.LineBO", TABLE, d=3)
 
@@ -49,9 +39,7 @@ def step(optimizer, f=bump):
 
 
 def searches(optimizer, steps, f=bump):
-    """The queries of each search that was begun (k, d), in order, after the point that it started
-    from.
-    """
+    """The queries (k, d) of each search, in order, after the point that it started from."""
     found = []
     for _ in range(steps):
         start, number = optimizer.best.copy(), optimizer.report()["searches"]

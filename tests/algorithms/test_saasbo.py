@@ -1,9 +1,6 @@
-"""SAASBO's density, its sampler and its acquisition, against SciPy, BoTorch, the prior and cold
-starts.
-"""
+"""SAASBO's density, sampler and acquisition against SciPy, BoTorch, the prior, cold starts."""
 
 import os
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, Matern
 from algorithms import saasbo
 from algorithms.api import Observation
 from algorithms.saasbo import CORRELATIONS, Mixture, log_mean_ei
+from tests import programs
 
 pytest.importorskip("numpyro")
 
@@ -32,27 +30,10 @@ from tests.algorithms.grouped import builder, changed
 from tests.settings import SAASBO
 
 ROOT = Path(saasbo.__file__).parents[1]
-SETTINGS = changed(
-    SAASBO,
-    noise=2e-6,
-    warmup=60,
-    readaptation=20,
-    samples=32,
-    thinning=8,
-    tree_depth=5,
-    pad=12,
-    raw=256,
-    starts=3,
-    steps=20,
-)
-FULL = {
-    "warmup": 512,
-    "readaptation": 64,
-    "samples": 256,
-    "thinning": 16,
-    "tree_depth": 6,
-    "pad": 32,
-}
+CHAINS = {"warmup": 60, "readaptation": 20, "samples": 32, "thinning": 8, "tree_depth": 5}
+SETTINGS = changed(SAASBO, **CHAINS, noise=2e-6, pad=12, raw=256, starts=3, steps=20)
+FULL = {"warmup": 512, "readaptation": 64, "samples": 256, "thinning": 16, "tree_depth": 6}
+FULL |= {"pad": 32}
 MODELS = [
     {},
     {"kernel": "rbf", "noise_as": "learned"},
@@ -318,24 +299,16 @@ print(hashlib.sha256(z.tobytes()).hexdigest(), chain.step)
 
 @pytest.mark.slow
 def test_every_process_draws_the_same():
-    seen = [
-        subprocess.run(
-            [sys.executable, "-c", SCRIPT],
-            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)},
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout.splitlines()
-        for seed in "12"
-    ]
+    seen = []
+    for seed in "12":
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        seen.append(programs.python("-c", SCRIPT, env=environment, check=True).stdout.splitlines())
     assert len(seen[0]) == 1 and seen[0] == seen[1]
 
 
 @pytest.fixture(scope="module")
 def late():
-    """An optimizer after many steps of its own, so that data cluster as they do in a run, and the
-    chain of the step before.
-    """
+    """An optimizer after many steps, whose data cluster as in a run, and the chain before."""
     optimizer = told(new(6, **FULL), np.random.default_rng(3).random((5, 6)), two_of_many)
     for _ in range(35):
         chain = optimizer.chain
@@ -350,9 +323,7 @@ def means(sampler, z, x, y, Z):
 
 
 def scores(one, other):
-    """Differences between the means of two chains (s, k) in standard errors, which count effective
-    samples.
-    """
+    """Differences of two chains' means (s, k) in standard errors, by effective samples."""
     error = 0.0
     for values in (one, other):
         error += values.var(0) / np.maximum(effective_sample_size(values[None]), 1.0)
@@ -381,9 +352,7 @@ def test_transitions_of_a_run_are_accepted(late):
 @pytest.mark.slow
 @pytest.mark.parametrize(("noise_as", "noise"), [("fixed", 0.01), ("learned", 0.5)])
 def test_the_posterior_mean_is_botorchs(noise_as, noise):
-    """Learned noise must be large: BoTorch's sampler adds a least one, which is missing from the
-    model that it loads.
-    """
+    """Learned noise must be large: BoTorch's sampler adds a least one, its loaded model none."""
     from botorch.fit import fit_fully_bayesian_model_nuts
     from botorch.models.fully_bayesian import (
         MIN_INFERRED_NOISE_LEVEL,

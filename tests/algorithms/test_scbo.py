@@ -15,16 +15,8 @@ from tests.algorithms.grouped import builder, changed
 from tests.algorithms.history import answered, bowl, told, untouched
 
 TABLE = changed(settings.SCBO, candidates=200, features=200)
-TURBO = changed(
-    settings.TURBO,
-    batch=2,
-    per_dim=0,
-    fewest=200,
-    most=5000,
-    dims_per_success=10,
-    patience=0,
-    fit_steps=5,
-)
+CANDIDATES = {"per_dim": 0, "fewest": 200, "most": 5000, "dims_per_success": 10}
+TURBO = changed(settings.TURBO, **CANDIDATES, batch=2, patience=0, fit_steps=5)
 
 new = builder("scbo.SCBO", TABLE)
 
@@ -42,9 +34,7 @@ def test_batch_and_tolerances_are_table_1(d, batch, successes, failures):
 
 
 def test_without_constraints_a_step_is_turbos():
-    """The same draws at the same candidates: the same queries, the same successes, the same region,
-    with no restart.
-    """
+    """At the same candidates the same draws: same queries, successes and region, no restart."""
     ours = new(4, sides="lengthscales", draws="factor", every=1)
     theirs = algorithms.build("turbo.TuRBO", Box(4), np.random.default_rng(0), TURBO)
     query, lengths = np.random.default_rng(0).random((6, 4)), []
@@ -147,9 +137,7 @@ def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
 
 
 def spent(**changes):
-    """After a design of two, the second of which is the best, and four batches that fail: the
-    second shrink is below 2^-7.
-    """
+    """After a design of two and four batches that fail: the second shrink is below 2^-7."""
     optimizer = told(new(length=0.02, **changes), [1.0, 2.0], [[-1.0], [-1.0]])
     for _ in range(4):
         answered(optimizer, [0.0], [[-1.0]])
@@ -190,9 +178,7 @@ def test_after_a_spent_region_another_one_begins_afresh(per_dim):
 
 
 def test_the_centre_may_be_the_best_point_by_the_means():
-    """One lucky observation of g = 10 x_0 - 5 says that an infeasible point is feasible, where its
-    neighbours know better.
-    """
+    """One lucky g = 10 x_0 - 5 calls an infeasible point feasible; its neighbours know better."""
     x = np.random.default_rng(0).random((30, 2))
     x[0] = [0.6, 0.5]
     g = (10 * x[:, 0] - 5)[:, None]

@@ -1,6 +1,4 @@
-"""Adapters of other libraries' optimizers: they ask what the library asks when it is driven by
-hand, in its own sense and with its own constraints.
-"""
+"""Adapters ask what their libraries ask by hand, in their own sense, with their own constraints."""
 
 import copy
 from functools import partial

@@ -13,16 +13,9 @@ from tests.algorithms.history import answered as answered_with
 from tests.algorithms.history import told as told_with
 from tests.settings import TURBO
 
-TUTORIAL = changed(
-    TURBO,
-    fewest_successes=10,
-    patience=4,
-    per_dim=200,
-    fewest=200,
-    most=5000,
-    lengthscale=[0.005, 2.0025, 4.0],
-    outputscale=[1e-3, 0.693, 1e3],
-)
+FIRST = {"lengthscale": [0.005, 2.0025, 4.0], "outputscale": [1e-3, 0.693, 1e3]}
+CANDIDATES = {"per_dim": 200, "fewest": 200, "most": 5000}
+TUTORIAL = changed(TURBO, **FIRST, **CANDIDATES, fewest_successes=10, patience=4)
 
 new = builder("turbo.TuRBO", TUTORIAL)
 

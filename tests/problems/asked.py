@@ -1,6 +1,4 @@
-"""Problems without a data file with their options, asked with generators of known seeds; and
-tables as the preparation has them.
-"""
+"""Problems without a data file, asked with known seeds; tables as the preparation has them."""
 
 import json
 import os

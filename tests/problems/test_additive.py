@@ -1,6 +1,4 @@
-"""Sums of factors: their maximisers and values by hand, what every factor depends on, moved
-maximisers.
-"""
+"""Sums of factors: maximisers and values by hand, what factors depend on, moved maximisers."""
 
 import numpy as np
 import pytest
@@ -100,9 +98,7 @@ def test_values_by_hand():
 
 
 def test_hartmann_term_by_term():
-    """The constants typed again, one row of A and P a line; the first bell at its own centre is its
-    height.
-    """
+    """The constants typed again, a row of A and P a line; the first bell's centre is its height."""
     rows = [
         "10 3 17 3.5 1.7 8 1312 1696 5569 124 8283 5886",
         "0.05 10 17 0.1 8 14 2329 4135 8307 3736 1004 9991",
@@ -166,9 +162,7 @@ def test_a_shift_is_a_translation(name):
 
 @pytest.mark.parametrize("name", ["powell", "rastrigin"])
 def test_where_a_shifted_maximiser_lies(name):
-    """Uniform over the middle 80 % of every range, another one for every instance, the same for the
-    same instance.
-    """
+    """Uniform over the middle 80 % of every range, the same for the same instance alone."""
     places = np.vstack([problem(name, seed, maximiser="shifted").best_at for seed in range(60)])
     assert places.min() >= 0.1 and places.max() <= 0.9 and np.ptp(places) > 0.78
     assert places.mean() == pytest.approx(0.5, abs=0.03)
@@ -180,9 +174,7 @@ def test_where_a_shifted_maximiser_lies(name):
 
 
 def test_the_centre_of_the_box_gives_the_published_optima_away():
-    """Rastrigin's is there; Powell's regret at the centre is below every entry of the paper's
-    table.
-    """
+    """Rastrigin's is there; Powell's regret there is below every entry of the paper's table."""
     assert_allclose(true(problem("rastrigin"), np.full(100, 0.5)).y, [0], atol=1e-12)
     at_centre = true(problem("powell"), np.full(24, 0.5)).y
     assert_allclose(at_centre, [-6 * (5.5**2 + 0.5**4)], rtol=1e-12)

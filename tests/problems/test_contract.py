@@ -2,8 +2,6 @@
 refusals, its optimum where one is known; and that none of them loads what it does not need.
 """
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import optimize
 
 from problems import load
+from tests import programs
 from tests.problems.asked import PROBLEMS, problem, rng
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,9 +56,7 @@ OPTIMA = [  # options and the published value
 
 @pytest.mark.parametrize(("name", "changes", "best"), OPTIMA)
 def test_a_known_optimum_is_attained_and_nothing_is_better(name, changes, best):
-    """Uniform points, points near the optimum, and what a local search finds from the best of
-    them.
-    """
+    """Uniform points, points near the optimum, and a local search from the best of them."""
     found = problem(name, **changes)
     d, at = found.domain.d, found.best_at
     assert (found.best_kind, found.data, found.display.sign) == ("exact", "none", 1)
@@ -179,7 +176,5 @@ for names, unwanted in (
 
 
 def test_importing_them_is_cheap():
-    done = subprocess.run(
-        [sys.executable, "-c", LOADED], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = programs.python("-c", LOADED, cwd=ROOT, check=True)
     assert done.stdout.split() == []

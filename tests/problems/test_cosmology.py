@@ -1,6 +1,4 @@
-"""The galaxies' likelihood by hand, CAMB's universe to its digits, the stand-in against CAMB and
-closed forms, failures.
-"""
+"""The galaxies' likelihood by hand, CAMB's universe, the stand-in, closed forms, failures."""
 
 import sys
 from dataclasses import replace
@@ -16,16 +14,9 @@ from problems import cosmology
 from tests.problems import asked
 from tests.problems.asked import rng
 
+DENSITIES = {"omega_m": 0.14344489937542032 / 0.69**2, "omega_b": 0.0228 / 0.69**2, "omega_k": 0.0}
 FIDUCIAL = cosmology.Constants(
-    h0=0.69,
-    omega_m=0.14344489937542032 / 0.69**2,
-    omega_b=0.0228 / 0.69**2,
-    omega_k=0.0,
-    n_s=0.97,
-    A_s=2.19e-9,
-    tau=0.07,
-    w=-1.0,
-    mnu=0.06,
+    h0=0.69, **DENSITIES, n_s=0.97, A_s=2.19e-9, tau=0.07, w=-1.0, mnu=0.06
 )
 # computed elsewhere, b = 1
 V = np.array([94.2313709, 1364.63394, 0.143444899, 0.621085925, 0.480690588])
@@ -74,10 +65,7 @@ def test_camb_gives_the_numbers_that_were_computed_elsewhere(camb):
 
 @pytest.mark.parametrize("x", [np.zeros(9), np.ones(9)], ids=["lower", "upper"])
 def test_camb_and_the_stand_in_agree_at_the_ends_of_the_box(camb, x):
-    """Where the fits are worst: sigma8 to 10 %.
-
-    All densities and neutrinos at an end, w = -2 and -0.33.
-    """
+    """Where the fits are worst: sigma8 to 10 %. All at an end, with w = -2 and -0.33."""
     constants, _ = cosmology.at(x, 1.0)
     exact, close = cosmology.by_camb(constants), cosmology.by_growth(constants)
     assert_allclose(close[:3], exact[:3], rtol=2e-4)
@@ -156,9 +144,7 @@ def test_the_stand_in_is_close_where_the_constants_are_known_ones():
 
 
 def test_growth_of_a_flat_universe_by_its_closed_form():
-    """A hypergeometric function; radiation, which that leaves out, adds 2/3 of equality's scale
-    factor and little else.
-    """
+    """A hypergeometric function; radiation adds 2/3 of equality's scale factor and little else."""
     a = 1 / 1.57
     for omega_m in (0.2, 0.3, 0.9):
         x = -(1 - omega_m) / omega_m * a**3

@@ -1,6 +1,4 @@
-"""Functions drawn from Gaussian processes: their covariance, the published length-scales,
-derivatives, optima by brute force.
-"""
+"""Draws of Gaussian processes: covariance, published length-scales, derivatives, optima."""
 
 import json
 from functools import partial
@@ -19,7 +17,6 @@ problem = partial(asked.problem, "gp_samples.within_model")
 
 
 def functions(seed=0, **changes):
-    """The functions behind `problem`."""
     p = {**asked.WITHIN, **changes}
     instance = rng(seed)
     scales = gp_samples.draw_lengthscales(instance, p["lengthscales"], 1 + p["constraints"], p["d"])
@@ -34,9 +31,7 @@ def best(found, seed=0, offset=0.5):
 
 
 def test_the_covariance_over_many_draws_is_the_kernel():
-    """4,000 pairs of functions; the error of a covariance of two variables of variance 1 is at most
-    sqrt(2/4000) = 0.022.
-    """
+    """4,000 pairs: the error of a covariance of unit variances is at most sqrt(2/4000) = 0.022."""
     X, scales = rng(1).random((6, 3)), np.array([[0.3, 0.6, 1.5], [0.8, 0.8, 0.8]])
     # (6, 8000)
     drawn = gp_samples.draw_functions(rng(2), np.repeat(scales, 4000, axis=0), 3, 20).values(X)
@@ -49,9 +44,7 @@ def test_the_covariance_over_many_draws_is_the_kernel():
 
 @pytest.mark.parametrize("rule", ["official-code", "gibo"])
 def test_the_revealed_kernels_are_those_of_what_is_shown(rule):
-    """The quadratic form of y, g_1, g_2 in the inverse of the revealed kernel is n on average; with
-    another kernel it is not.
-    """
+    """The form of y, g_1, g_2 in the revealed kernel's inverse averages n; in others' not."""
     forms, others, n = [], [], 8
     for seed in range(300):
         found = problem(seed, lengthscales=rule, d=2)
@@ -134,9 +127,7 @@ def test_gradients_are_difference_quotients(rule):
 
 @pytest.mark.parametrize(("seed", "constraints"), [(0, 2), (1, 2), (3, 0)])
 def test_the_best_feasible_point_is_that_of_a_grid(seed, constraints):
-    """d = 2, length-scales of about 0.4: 401 x 401 points, none of which may be better by more than
-    the margin explains.
-    """
+    """d = 2, length-scales of about 0.4: none of 401 x 401 points is better beyond the margin."""
     found = functions(seed, d=2, constraints=constraints)
     axis = np.linspace(0, 1, 401)
     grid = gp_samples.shown(found.values(np.stack(np.meshgrid(axis, axis), -1).reshape(-1, 2)), 0.5)

@@ -5,8 +5,6 @@ Trajectories are compared with others of the same process or machine only: conta
 another CPU may round otherwise.
 """
 
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 
@@ -15,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from problems import halfcheetah, load
+from tests import programs
 from tests.problems.asked import rng
 
 pytest.importorskip("mujoco", reason="needs gymnasium, mujoco and imageio")
@@ -43,7 +42,6 @@ def alone():
 
 
 def moving(seed=3):
-    """A query whose policy acts a lot."""
     return (rng(seed).random(102) < 0.5).astype(float)
 
 
@@ -77,9 +75,7 @@ def test_steps_without_wrappers_have_the_bits_of_gymnasium(env, normalisation, s
 
 
 def test_random_actions_are_normalised(env, normalisation):
-    """Other random actions have about mean 0 and spread 1 in its units; the same ones come out at
-    any time.
-    """
+    """Other random actions have about mean 0 and spread 1; the same ones come out at any time."""
     again = halfcheetah.normalise(env)
     assert_array_equal([again.mean, again.spread], [normalisation.mean, normalisation.spread])
     env.action_space.seed(1)
@@ -127,9 +123,7 @@ def test_another_process_finds_the_same_bits(alone):
         "true = found.evaluate(t.moving()[None], t.rng()).true\n"
         "print(true.y[0].hex(), true.g[0, 0].hex())"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    done = programs.python("-c", code, cwd=ROOT, check=True)
     true = alone.evaluate(moving()[None], rng()).true
     assert done.stdout.split() == [true.y[0].hex(), true.g[0, 0].hex()]
     assert done.stderr == ""

@@ -1,6 +1,4 @@
-"""Architectures as arms: features by hand, one of three trainings at a time, files that are not
-what they should be.
-"""
+"""Architectures as arms: features by hand, one of three trainings at a time, wrong files."""
 
 import json
 from pathlib import Path

@@ -1,6 +1,4 @@
-"""The rover: values computed elsewhere, FITPACK called as its authors do, obstacles one by one,
-points that coincide.
-"""
+"""The rover: values of others, FITPACK as its authors call it, obstacles, points that coincide."""
 
 import itertools
 import warnings
@@ -31,9 +29,7 @@ def costs(query, **changes):
 
 
 def obvious(query, domain, ends, smoothing):
-    """c and misses of one query (60,), as the paper and its source say: FITPACK, every obstacle in
-    turn, no array at once.
-    """
+    """c and misses of one query (60,) as paper and source say, obstacle by obstacle, no array."""
     low, high = rover.BOUNDS[domain]
     points = (low + (high - low) * query).reshape(30, 2)
     tck, _ = splprep(points.T, k=3, **({} if smoothing == "default" else {"s": 0}))
@@ -106,9 +102,7 @@ def test_the_table_of_obstacles():
 
 
 def test_obstacles_are_closed_below_and_open_above():
-    """All edges, the floats next to them, and the middles between them, against every obstacle in
-    turn.
-    """
+    """All edges, floats next to them and middles between them, against every obstacle in turn."""
     centres = np.array(rover.OBSTACLES)
     low, high = centres - 0.025, centres + 0.025
     below = np.nextafter(high, 0)  # the last floats that are blocked
@@ -173,10 +167,7 @@ def test_three_places_are_joined_by_a_parabola(smoothing):
 
 @pytest.mark.parametrize("smoothing", ["default", "none"])
 def test_every_design_on_a_coarse_grid_has_a_value(smoothing):
-    """Corners and a few places, visited in runs: what an optimizer that clips proposes.
-
-    No warning from FITPACK either.
-    """
+    """Corners and a few places, in runs, as an optimizer that clips proposes; no warning either."""
     query = [rng(12).integers(0, 2, (60, 60)), rng(13).integers(0, 3, (60, 60)) / 2]
     query += [np.repeat(rng(14).integers(0, 2, (60, 6, 2)), 5, axis=1).reshape(60, 60)]
     query += [np.zeros((1, 60)), np.ones((1, 60))]
@@ -188,9 +179,7 @@ def test_every_design_on_a_coarse_grid_has_a_value(smoothing):
 
 
 def test_the_default_smoothing_leaves_one_cubic_by_least_squares():
-    """No design of either domain is too spread out for that: not even its corners, each taken by a
-    quarter of the points.
-    """
+    """No design is too spread out for that: not even corners, a quarter of the points at each."""
     corners = np.array([[0, 0], [1, 1], [0, 1], [1, 0]] * 8)[:30].ravel()
     for query in (rng(3).random(60), corners.astype(float)):
         for domain in rover.BOUNDS:

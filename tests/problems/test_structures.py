@@ -1,6 +1,4 @@
-"""Two structures: published designs, equilibrium and energy, an independent beam model, optima
-found again, what is refused.
-"""
+"""Two structures: published designs, equilibrium, energy, a beam model, optima, refusals."""
 
 import numpy as np
 import pytest
@@ -84,9 +82,7 @@ def test_published_designs_of_the_problem_with_two_loads(groups, weight, torsion
 
 @pytest.mark.parametrize("under", structures.LOADS)
 def test_every_node_is_in_equilibrium_and_the_work_is_stored(under):
-    """Bar forces are added up node by node from the coordinates;
-    no matrix of the solver is used.
-    """
+    """Bar forces are added up node by node from coordinates, without the solver's matrices."""
     found, areas = truss(under), rng(1).uniform(*structures.AREAS, (5, 25))
     stresses, displacements = found.respond(areas)
     given = structures.LOADS[under]
@@ -132,9 +128,7 @@ def test_a_constant_section_bends_as_in_the_textbook():
 
 
 def finite_elements(w, h):
-    """Stresses at the clamp-side ends and tip deflection of one beam by 25 Hermite elements,
-    clamped at the first node.
-    """
+    """Clamp-side stresses and tip deflection of one beam by 25 Hermite elements, clamped first."""
     E, P, size = 2.9e7, 500.0, 4.0
     K, inertia = np.zeros((52, 52)), w * h**3 / 12
     # of lengths in units of an element
@@ -160,9 +154,7 @@ def test_the_beam_agrees_with_finite_elements():
 
 @pytest.mark.parametrize("displacement", ["correct", "official-code"])
 def test_no_beam_is_smaller_than_the_optimum(displacement):
-    """Weak duality: in logarithms everything is convex, so that the least Lagrangian bounds every
-    feasible volume below.
-    """
+    """Weak duality, as logarithms are convex: the least Lagrangian bounds all volumes below."""
     found = problem("cantilever", displacement=displacement)
     active = 2 if displacement == "correct" else 1
 
@@ -227,9 +219,7 @@ def test_the_optimum_is_attained_and_feasible(name, changes, best):
 
 
 def slopes(areas, found, alpha):
-    """g (2,) or, without alpha, (43,) at areas (25,), and its Jacobian by the adjoint of the
-    stiffness.
-    """
+    """g (2,) or, without alpha, (43,) at areas (25,), and its Jacobian by the adjoint."""
     K = np.tensordot(areas, found.stiffness, 1)
     stresses, u = (value[0] for value in found.respond(areas[None]))
     moved = -np.linalg.solve(K, (found.stiffness @ u).T)  # (18, 25)
@@ -317,9 +307,7 @@ def test_three_bars_along_the_axes_by_hand():
 
 
 def test_no_corner_of_the_box_is_singular():
-    """Areas that differ by a factor of 500: the stiffness stays well-conditioned, and the residual
-    small.
-    """
+    """Areas that differ by 500: the stiffness stays well-conditioned, the residual small."""
     corners = rng(3).integers(0, 2, (200, 25)) * 4.99 + 0.01
     found = truss("official")
     K = np.tensordot(corners, found.stiffness, 1)

@@ -1,6 +1,4 @@
-"""Layouts: the table is what the rule draws first, the rule is what is published, and the rest is
-as it was found.
-"""
+"""Layouts: the table is the rule's first draw, the rule is the published one, the rest stays."""
 
 import itertools
 import math
@@ -22,9 +20,7 @@ def test_the_table_is_the_first_draw_that_fits():
 
 
 def test_the_table_has_what_is_published_of_the_network():
-    """Counted here, pair by pair: nodes in range of at least two others, two nodes of five, and a
-    way between any two.
-    """
+    """Pair by pair: nodes reach at least two others, two reach five, and all are connected."""
     assert (len(TWELVE.nodes), [len(group) for group in TWELVE.users]) == (12, [3] * 12)
     near = {i: set() for i in range(12)}
     for i, j in itertools.permutations(range(12), 2):

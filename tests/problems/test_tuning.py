@@ -1,6 +1,4 @@
-"""Tuning classifiers: the published ranges, accuracy by a direct call of scikit-learn, folds, files
-that do not fit.
-"""
+"""Tuning classifiers: published ranges, scikit-learn called directly, folds, unfit files."""
 
 import itertools
 import warnings
@@ -196,9 +194,7 @@ def test_the_accuracy_is_that_of_scikit_learn(tmp_path, name, query, direct, fol
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_setting_fails_or_warns(tmp_path, name):
-    """Random corners, and the two in which all coordinates agree; what only costs time is kept
-    small.
-    """
+    """Random corners, and the two where all coordinates agree; what costs time is kept small."""
     found, draw = problem(name, prepared(tmp_path, classes(rows=30))), rng(4)
     corners = draw.integers(0, 2, (24, found.domain.d)).astype(float)
     corners[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
@@ -224,9 +220,7 @@ def test_a_lack_of_convergence_is_silenced_here_and_nowhere_else(tmp_path):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_one_query_has_one_value_whoever_asks(tmp_path, name):
-    """Neither the instance nor the generator of the noise nor the rest of a batch matters; nothing
-    is added.
-    """
+    """Instance, generator of the noise and rest of a batch do not matter; nothing is added."""
     path, query = prepared(tmp_path), rng(5).random((3, len(SPACES[name])))
     query[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
     evaluation = problem(name, path).evaluate(query, rng(1))

@@ -1,6 +1,4 @@
-"""The wireless network: SINRs by hand and by loops, what every factor depends on, units, and ns-3
-where it is installed.
-"""
+"""The wireless network: SINRs by hand and by loops, factors, units, and ns-3 where it is."""
 
 import math
 import os
@@ -38,9 +36,7 @@ def decibels(ratio):
 
 
 def obvious(topology, sent, interference):
-    """S of every user, one pair after the other, with the neighbours found by what they receive at
-    25 dBm.
-    """
+    """S of every user, pair after pair, its neighbours by what they receive at 25 dBm."""
 
     def loss(a, b):
         return 46.6777 + 30 * math.log10(max(1, math.dist(a, b)))  # dB
@@ -66,9 +62,7 @@ def test_constants():
 
 
 def test_one_node_and_one_user_by_hand():
-    """20 dBm less 46.6777 and 30 dB is -56.6777 dBm; 37.28829 dB above the noise;
-    3.728829/0.3010300 + 0.000269 bit/s/Hz.
-    """
+    """20 - 46.6777 - 30 = -56.6777 dBm, 37.28829 dB above noise; 3.728829/0.3010300 + 0.000269."""
     made = wlan.network(ONE, interference="neighbours")
     sinr = made.sinr(np.array([[100.0]]))
     assert_allclose(decibels(sinr), [[37.28829]], atol=5e-6)
@@ -139,9 +133,7 @@ def test_bandwidth_is_a_unit():
 
 @pytest.fixture
 def pretended(tmp_path):
-    """pretended(words) -> a program that says its version and otherwise runs some words of the
-    shell.
-    """
+    """pretended(words) -> a program that says its version, and else runs words of the shell."""
 
     def write(words):
         path = tmp_path / "ns3_wlan"

@@ -1,7 +1,4 @@
-"""Acquisition values and slopes against high precision, the graph and differences.
-
-tests/parity has BoTorch's and scikit-optimize's values.
-"""
+"""Acquisition values and slopes by high precision, graphs and differences; see tests/parity."""
 
 import mpmath
 import numpy as np

@@ -1,6 +1,4 @@
-"""Additive processes against scikit-learn's kernels, SciPy's density, dense conditioning and
-differences.
-"""
+"""Additive processes against scikit-learn, SciPy, dense conditioning and differences."""
 
 import numpy as np
 import pytest
@@ -98,13 +96,6 @@ def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
 # predictions
 
 
-def conditioned(X, y, noise, x):
-    """Mean and variance (N,) of each factor at x (d,), from dense matrices."""
-    K = gram(FACTORS, KERNEL, X, X).sum(0) + noise * np.eye(len(X))
-    k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]
-    return k @ np.linalg.solve(K, y), KERNEL.outputscale - (k * np.linalg.solve(K, k.T).T).sum(1)
-
-
 @pytest.mark.parametrize(
     ("name", "noise"), [("noisy", 0.05), ("noise-free", 0.0), ("inverse", 0.0)]
 )
@@ -116,7 +107,10 @@ def test_predictions_have_the_noise_that_their_gram_matrix_says_and_no_mean(data
     predicting = GRAMS[name](distances, FACTORS, fitted, y)
     assert predicting.kernel.noise == noise
     factors = Factors.of([(FACTORS, predicting)], X)
-    mean, variance = conditioned(X, y, noise, x)
+    K = gram(FACTORS, KERNEL, X, X).sum(0) + noise * np.eye(len(X))
+    k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]
+    mean = k @ np.linalg.solve(K, y)
+    variance = KERNEL.outputscale - (k * np.linalg.solve(K, k.T).T).sum(1)
     assert_allclose(factors.moments(x), (mean, variance), rtol=1e-6, atol=1e-8)
     assert_allclose(factors.covariances(x)[0].diagonal(), variance, rtol=1e-6, atol=1e-8)
     scaled = Factors.of([(FACTORS, predicting.in_units(3.0))], X)
@@ -141,9 +135,7 @@ def test_repeated_inputs_have_no_inverse_and_a_prediction_all_the_same(data, nam
 
 
 def test_dense_data_leave_variances_that_are_no_rounding_errors():
-    """Forty points within 1e-3: the precision has entries that a variance computed from it drowns
-    in, the root has not.
-    """
+    """Forty points within 1e-3: a variance drowns in entries of the precision, not of the root."""
     X = 0.5 + 1e-3 * np.random.default_rng(0).random((40, 2))
     whole, distances = ((0, 1),), Distances(X)
     kernel = equal_kernel(1, outputscale=1.0, lengthscale=0.7, noise=1e-4)

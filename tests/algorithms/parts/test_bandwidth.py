@@ -1,6 +1,4 @@
-"""The bandwidth of largest evidence beside a dense density that SciPy maximises, on draws whose
-bandwidth is known, and where nothing can be learnt.
-"""
+"""The bandwidth of largest evidence: by SciPy, where it is known, where nothing can be learnt."""
 
 import numpy as np
 import pytest
@@ -16,9 +14,7 @@ NOISES = np.geomspace(1e-4, 1.0, 5)
 
 
 def drawn(bandwidth, noise, n=120, seed=0):
-    """Values of a Gaussian process at n points of the plane, with mean 3 and standard deviation 5;
-    `noise` is the ratio of variances.
-    """
+    """n values with mean 3 and standard deviation 5; `noise` is the ratio of variances."""
     rng = np.random.default_rng(seed)
     X = rng.uniform(-3, 3, (n, 2))
     K = np.exp(cdist(X, X, "sqeuclidean") / (-2 * bandwidth**2)) + noise * np.eye(n)

@@ -1,6 +1,4 @@
-"""BLESS against exact ridge leverage scores, by dense linear algebra and by what its sampling
-promises on average.
-"""
+"""BLESS against exact ridge leverage scores, and what its sampling promises on average."""
 
 import numpy as np
 import pytest
@@ -13,9 +11,7 @@ BANDWIDTH, LAM = 0.5, 0.5
 
 
 def table(n=300, seed=0):
-    """A few dense clusters and some loners, so that leverage scores differ by a factor of a
-    hundred.
-    """
+    """Dense clusters and some loners, so that leverage scores differ by a factor of a hundred."""
     draw = np.random.default_rng(seed)
     centres = draw.random((6, 2)) * 4
     close = centres[draw.integers(6, size=n - 10)] + 0.1 * draw.standard_normal((n - 10, 2))
@@ -41,9 +37,7 @@ def test_with_all_points_the_scores_are_exact(gram, ridge):
 
 @pytest.mark.parametrize("ridge", [1e-2, 1.0, 50.0])
 def test_the_scores_are_those_of_the_weighted_covariance_of_features(gram, ridge):
-    """phi' (sum_j phi_j phi_j' / p_j + ridge I)^-1 phi with the features of a root of K, members
-    more than once allowed.
-    """
+    """phi' (sum_j phi_j phi_j' / p_j + ridge I)^-1 phi, where members may come more than once."""
     points, draw = table(), np.random.default_rng(1)
     S, U = np.linalg.eigh(gram(points, BANDWIDTH))
     phi = U * np.sqrt(np.maximum(S, 0))  # (A, A), a row an arm
@@ -178,9 +172,7 @@ def test_a_huge_qbar_takes_everybody():
 
 
 def test_repeated_pulls_are_sampled_one_by_one():
-    """An arm pulled a hundred times has a hundred small scores, not one large one; arms pulled
-    rarely are kept.
-    """
+    """An arm pulled a hundred times has a hundred small scores, and rare arms are kept."""
     kernel = GaussianTable(np.array([[0.0], [100.0], [200.0]]), 1.0)
     arms = np.repeat([0, 1, 2], [100, 100, 2])
     drawn = np.mean([bless(kernel, arms, 1.0, 20.0, rng(seed)) for seed in range(200)], axis=0)

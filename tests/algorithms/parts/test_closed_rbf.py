@@ -1,6 +1,4 @@
-"""Closed forms against the graphs of parts/processes, gp and fitting: moments, evidence, and slopes
-of both.
-"""
+"""Closed forms against graphs of processes, gp and fitting: moments, evidence, slopes."""
 
 import copy
 
@@ -116,9 +114,7 @@ def errors(found, at, noise):
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("noise", [0.01, 1e-5])
 def test_moments_and_slopes_are_exact(place, noise):
-    """As near as the posteriors to what is exact, and nearer in slopes at points of the data, where
-    GPyTorch's distances have none.
-    """
+    """Nearer than the posteriors at points of the data, where GPyTorch's distances lack slopes."""
     X, values, at = data(place)
     ours, theirs = errors(posteriors(X, values, noise), at, noise)
     assert (ours <= 3 * theirs + 1e-11).all()

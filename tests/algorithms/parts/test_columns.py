@@ -1,6 +1,4 @@
-"""The Gaussian kernel over a table: values by hand, against scikit-learn, and a memo that changes
-no answer.
-"""
+"""The Gaussian kernel over a table: by hand, by scikit-learn; its memo changes no answer."""
 
 import pickle
 

@@ -1,6 +1,4 @@
-"""The moves against all their outcomes one by one, the chain against a known target, integer
-partitions against their number.
-"""
+"""Moves against all their outcomes, the chain against a known target, integer partitions."""
 
 from collections import Counter, defaultdict
 from fractions import Fraction
@@ -51,9 +49,7 @@ def partitions(d, largest):
 
 
 def outcomes(current, largest):
-    """Each partition that may be proposed and its exact probability, by going through all that can
-    be drawn.
-    """
+    """The exact probability of each partition that may be proposed, by all that can be drawn."""
     splits, merges = defaultdict(Fraction), defaultdict(Fraction)
     several = [factor for factor in current if len(factor) > 1]
     for factor in several:
@@ -75,9 +71,7 @@ def outcomes(current, largest):
 
 @cache
 def proposals(largest, split, draws=200):
-    """From every partition of four variables: how often each other one was proposed, and the
-    log-ratio of every such pair.
-    """
+    """How often each partition of four is proposed from each other, and their log-ratios."""
     rng = np.random.default_rng(0)
     counts, ratios = {}, {}
     for current in partitions(4, largest):
@@ -96,11 +90,6 @@ def transitions(states, largest, target, ratios):
             P[i, j] = float(q) * min(1.0, target[j] / target[i] * exp(ratios[current, new]))
         P[i, i] = 1 - P[i].sum()
     return P
-
-
-def some_target(states):
-    target = np.random.default_rng(3).random(len(states)) + 0.1
-    return target / target.sum()
 
 
 def test_whole_singletons_and_one_order_for_all():
@@ -133,7 +122,8 @@ def test_proposals_come_as_often_as_all_draws_say_and_know_how_often_that_is(lar
 @pytest.mark.parametrize("largest", [4, 3, 2])
 def test_exact_ratios_keep_the_target_and_those_of_the_reference_code_do_not(largest):
     states = partitions(4, largest)
-    target = some_target(states)
+    target = np.random.default_rng(3).random(len(states)) + 0.1
+    target /= target.sum()
     P = transitions(states, largest, target, proposals(largest, "exact")[1])
     assert_allclose(target[:, None] * P, (target[:, None] * P).T, atol=1e-14)
     # and nothing but the target
@@ -263,9 +253,7 @@ def test_what_is_no_decomposition_is_refused(wrong, match):
 
 
 def test_two_variables_by_hand():
-    """Each proposes the other for certain; the reference code takes the split for half as likely:
-    it is seen 2/3 of the time.
-    """
+    """Each proposes the other; to the reference code the split is half as likely: 2/3 of it."""
     rng = np.random.default_rng(0)
     for split, ratio in (("exact", 0.0), ("reference-code", log(2))):
         assert propose(rng, whole(2), largest=2, split=split).log_ratio == pytest.approx(ratio)

@@ -1,6 +1,4 @@
-"""The exact posterior over distinct arms against conditioning on all pulls, also after ten thousand
-of them.
-"""
+"""The exact posterior over distinct arms against conditioning on all pulls, even 10,000."""
 
 import numpy as np
 import pytest
@@ -79,9 +77,7 @@ def alternating(draw, A, t):
 
 
 def skewed(draw, A, t):
-    """120 distinct arms, never long in a row: the first is pulled a thousand times as often as the
-    last.
-    """
+    """120 distinct arms, never long in a row; the first is pulled 1000 times as often as others."""
     weights = 1 / np.arange(1, 121) ** 1.5
     return draw.choice(draw.permutation(A)[:120], p=weights / weights.sum(), size=t)
 

@@ -1,6 +1,4 @@
-"""The graph against the paper's example, its vectors against messages sent one by one, and Theorem
-3.5 where it holds.
-"""
+"""The graph of the paper's example, messages sent one by one, Theorem 3.5 where it holds."""
 
 from collections import defaultdict
 
@@ -25,12 +23,6 @@ def graphs(draw):
     return FactorGraph.of([tuple(sorted(factor)) for factor in factors + missing], d)
 
 
-def spreads(graph, draw, high=1e3):
-    """Standard deviations of the factors, some of them 0."""
-    some = st.one_of(st.just(0.0), st.floats(1e-3, high))
-    return np.array(draw(st.lists(some, min_size=len(graph.factors), max_size=len(graph.factors))))
-
-
 def slow_round(factors, blocks, x, terms):
     """One round of Alg. 1, every message by itself: x-bar, c, and whom each factor heard."""
     at_variable, at_factor = defaultdict(dict), [{} for _ in factors]
@@ -49,9 +41,7 @@ def slow_round(factors, blocks, x, terms):
 
 
 def test_the_papers_example():
-    """Appendix A prints N_3 = {2, 3, 4}; V_3 = {2, 3} and F_3 = {1, 3, 4} put factor 1 there as
-    well.
-    """
+    """Appendix A prints N_3 = {2, 3, 4}; by V_3 and F_3 = {1, 3, 4} factor 1 is there as well."""
     graph = FactorGraph.of(EXAMPLE, 3)
     expected = [[1, 0, 1, 1], [0, 1, 1, 0], [1, 1, 1, 1], [1, 0, 1, 1]]
     assert_array_equal(graph.adjacency, expected)
@@ -86,7 +76,8 @@ def test_vectors_equal_messages_sent_one_by_one(graph, seed):
 @given(st.data())
 def test_theorem_3_5_for_the_sum_of_variances(data):
     graph = data.draw(graphs())
-    sigma = spreads(graph, data.draw)
+    some, F = st.one_of(st.just(0.0), st.floats(1e-3, 1e3)), len(graph.factors)
+    sigma = np.array(data.draw(st.lists(some, min_size=F, max_size=F)))
     middle, rounding = graph.exploration(sigma**2), 1 + 1e-12
     assert np.linalg.norm(sigma) <= middle * rounding and middle <= sigma.sum() * rounding
 

@@ -22,7 +22,6 @@ NOISE, SCALE, MEAN = 0.03, 1.7, 0.4
 
 
 def known(d, noise=NOISE):
-    """A model with parameters that nothing has fitted."""
     model = gamma_priors(d)
     model.kernel.base_kernel.lengthscale = torch.linspace(0.3, 0.9, d, dtype=torch.float64)[None]
     model.kernel.outputscale = torch.tensor(SCALE, dtype=torch.float64)

@@ -1,6 +1,4 @@
-"""Gradients of Gaussian processes against dense conditioning, automatic differentiation and values
-by hand.
-"""
+"""Gradients of Gaussian processes: dense, by automatic differentiation and by hand."""
 
 import numpy as np
 import pytest
@@ -36,9 +34,7 @@ def covariance(ell, a, A, B):
 
 
 def dense(k, X, x):
-    """The traces (M,) of the gradients' covariances at x given X (n, d), each by a full
-    factorisation.
-    """
+    """The traces (M,) of the gradients' covariances at x given X (n, d), by full factorisations."""
     traces = []
     for ell, a, noise in zip(k.lengthscale, k.outputscale, k.noise, strict=True):
         K = covariance(ell, a, X, X) + noise * np.eye(len(X))
@@ -154,9 +150,7 @@ def test_a_kernel_by_hand():
 
 
 def test_two_values_around_a_point_by_hand():
-    """Values at +-h tell of the slope only by their difference: T = 1 - (2 h e^{-h^2/2})^2 / (2 (1
-    + s - e^{-2 h^2})).
-    """
+    """Values at +-h tell by their difference: 1 - (2 h e^{-h^2/2})^2 / (2 (1 + s - e^{-2 h^2}))."""
     h, noise = 0.3, 0.05
     unit = Kernels(np.ones((1, 1)), np.ones(1), np.full(1, noise))
     information = Design.of(unit, np.array([[0.5 - h], [0.5 + h]])).at(np.array([0.5]))
@@ -202,9 +196,7 @@ def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
 
 
 def test_one_candidate_is_the_rank_one_form():
-    """u(z) = d/dx k(x,z) - P' k_z, v(z) = k(z,z) - k_z' K^-1 k_z + noise, J = |u|^2/v; its gradient
-    as derived by hand.
-    """
+    """J = |u|^2/v with u = d/dx k(x,z) - P' k_z, v = k(z,z) - k_z' K^-1 k_z + noise; by hand."""
     k, X, x = case(9, 4, M=1, isotropic=True)
     ell, a, z = k.lengthscale[0, 0], k.outputscale[0], np.random.default_rng(5).random(4)
     K_inv = np.linalg.inv(covariance(ell, a, X, X) + k.noise[0] * np.eye(9))

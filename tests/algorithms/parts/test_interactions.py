@@ -53,9 +53,7 @@ def kernel(outputscale, lengthscale, noise=0.05):
 
 @dataclass(frozen=True)
 class Told(Fits):
-    """Fits whose evidence is told: -500 where the chain begins, so much more for whatever it
-    proposes.
-    """
+    """Evidence as told: -500 where the chain begins, so much more for whatever it proposes."""
 
     gain: float = 0.0
 
@@ -113,9 +111,7 @@ def test_successive_models_differ_by_one_split_or_merge_or_not_at_all():
 
 
 def moved(acceptance, gain, n):
-    """The share of trials in which a chain on two variables leaves the whole set for the only other
-    partition.
-    """
+    """How often a chain on two variables leaves the whole set for the only other partition."""
     fits = Told(FIRST, Fit(rate=0.1, steps=0, new_steps=0), "first-values", gain)
     X, y, draw = np.random.default_rng(0).random((n, 2)), np.zeros(n), np.random.default_rng(2)
     chain, distances = begin(2, fits=fits, acceptance=acceptance), Distances(X)
@@ -124,9 +120,7 @@ def moved(acceptance, gain, n):
 
 
 def test_total_evidence_is_colder_than_evidence_per_datum():
-    """From {1, 2} to {1}, {2} and back there is one way each: the proposals' ratio is 1, and what
-    is left is the evidence.
-    """
+    """One way from {1, 2} to {1}, {2} and one back: what is left of the ratio is the evidence."""
     error = 4.5 * 0.5 / TRIALS**0.5
     assert moved("total", -20.0, n=20) == 0.0  # exp(-20)
     assert moved("per-datum", -20.0, n=20) == pytest.approx(exp(-1), abs=error)
@@ -169,9 +163,7 @@ def test_a_new_model_starts_where_it_is_told_to(start):
 
 
 def test_in_a_chain_a_model_inherits_from_the_one_that_it_is_proposed_from():
-    """Without steps of its own a new model keeps the variance that the first one was fitted to
-    have.
-    """
+    """Without steps of its own a new model keeps the variance of the first one's fit."""
     X, y = additive(15)
     fits = fits_of(5, 0, "inherited")
     chain = begin(fits=fits, acceptance="per-datum")

@@ -1,6 +1,4 @@
-"""Models against the libraries whose defaults they are, and the fast Matern kernel against the slow
-ones.
-"""
+"""Models against the libraries whose defaults they are, and fast Matern kernels against slow."""
 
 import copy
 import pickle
@@ -79,9 +77,7 @@ def test_the_slopes_of_matern_are_finite_and_zero_where_points_coincide():
 
 
 def test_a_tiny_length_scale_does_not_separate_points_that_share_the_coordinate():
-    """Queries on the faces of the box share coordinates exactly; a search over length-scales looks
-    at very small ones.
-    """
+    """Queries on faces of the box share coordinates; a search looks at tiny length-scales."""
     draw = np.random.default_rng(0)
     X = np.column_stack([np.repeat([0.0, 1.0], 15), draw.random((30, 3))])
     kernel = Matern52(ard_num_dims=4)
@@ -196,9 +192,7 @@ def test_a_model_at_rest_needs_no_gradient_and_travels(model):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_a_covariance_is_symmetric_to_the_last_bit(seed):
-    """Also where a pair is close by the threshold of one row and not by that of the other, as in a
-    cluster beside points that are spread.
-    """
+    """Also where a pair is close by one row's threshold alone: a cluster beside spread points."""
     draw = np.random.default_rng(seed)
     cluster = draw.random(10) + 0.04 * draw.random((150, 10))
     K = matern52(torch.from_numpy(np.concatenate([draw.random((150, 10)), cluster])))
@@ -215,9 +209,7 @@ def test_matern_by_hand():
 @pytest.mark.parametrize("layout", [uniform, clustered, on_faces, nested])
 @pytest.mark.parametrize("block", [2**17, 2**12])
 def test_matern_is_the_same_by_products_and_by_differences(layout, block, monkeypatch):
-    """To 1e-11: an error e of r^2 moves it by e (1 + r) exp(-r)/6, a relative one of 8e-12 by less
-    than that.
-    """
+    """To 1e-11: an error e of r^2 moves it by e (1 + r) exp(-r)/6, a relative 8e-12 by less."""
     monkeypatch.setattr(kernels, "BLOCK", block)
     A = torch.from_numpy(layout(np.random.default_rng(0)))
     B = torch.from_numpy(layout(np.random.default_rng(1)))

@@ -1,6 +1,4 @@
-"""Several Gaussian processes at once: dense conditioning, growth by rows under changing units, and
-when kernels are fitted.
-"""
+"""Several Gaussian processes: dense conditioning, growth under changing units, times of fits."""
 
 from itertools import pairwise
 
@@ -45,7 +43,6 @@ def told(blocks, settings):
 
 
 def learnt(blocks, settings):
-    """The models after blocks of rows."""
     return told(blocks, settings).models
 
 

@@ -26,7 +26,6 @@ DATA = torch.from_numpy(X), torch.from_numpy(Y)
 
 
 def numbers(model):
-    """Length-scale, outputscale and mean."""
     scales = model.kernel.base_kernel.lengthscale, model.kernel.outputscale
     return [number.item() for number in (*scales, model.mean(DATA[0][:1]))]
 
@@ -61,9 +60,7 @@ def test_a_fit_moves_both_scales_to_the_maximum_and_leaves_the_noise():
 
 @pytest.mark.parametrize("steps", [1, 50])
 def test_a_fit_in_softplus_units_with_a_mean_is_gpytorchs_own(steps):
-    """Its modules as they come, their marginal likelihood and PyTorch's Adam over their raw
-    parameters: what the public code of jing2026lcbo does.
-    """
+    """By its modules, its likelihood and PyTorch's Adam, as in the public code of jing2026lcbo."""
     x, y = DATA
     likelihood = GaussianLikelihood().double()
     likelihood.noise = 0.01

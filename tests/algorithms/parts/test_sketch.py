@@ -157,18 +157,14 @@ LONG = np.longdouble
 
 
 def architectures(seed, A=400):
-    """Two halves of 13 and 4 zeros and ones, each divided by its largest norm: the features of
-    cells of NAS-Bench-101.
-    """
+    """Halves of 13 and 4 bits, each over its largest norm: features of NAS-Bench-101's cells."""
     draw = np.random.default_rng(seed)
     halves = [draw.integers(2, size=(A, width)).astype(float) for width in (13, 4)]
     return np.hstack([half / np.linalg.norm(half, axis=1).max() for half in halves])
 
 
 def in_long_double(points, bandwidth, lam, x, y):
-    """Mean and variance/lambda of all arms given t pulls, with kernel, Cholesky and substitution in
-    64 bits of mantissa.
-    """
+    """Mean and variance/lambda of all arms given t pulls, all in 64 bits of mantissa."""
     X = points.astype(LONG)
     K = np.exp(((X[:, None] - X[None]) ** 2).sum(axis=-1) / (-2 * LONG(bandwidth) ** 2))
     # n pulls of one arm are one of their mean with noise lambda/n
@@ -229,9 +225,7 @@ def test_an_unknown_inclusion_rule_is_refused():
 
 @st.composite
 def batches(draw, full=False):
-    """A sketch at the start of a batch, the same dictionary after the batch, and the arms of the
-    batch.
-    """
+    """A sketch at the start of a batch, that dictionary after the batch, and the batch's arms."""
     random = np.random.default_rng(draw(st.integers(0, 10**6)))
     lam, A = draw(st.sampled_from([1e-2, 1.0])), 20
     points = random.random((A, draw(st.integers(1, 3))))

@@ -16,15 +16,8 @@ from algorithms.parts.search.trust_region import (
     scattered,
 )
 
-SETTINGS = RegionSettings(
-    length=0.8,
-    longest=1.6,
-    shortest=0.1,
-    fewest_successes=3,
-    dims_per_success=10,
-    patience=2,
-    improvement=0.01,
-)
+SIZES = {"length": 0.8, "longest": 1.6, "shortest": 0.1, "improvement": 0.01}
+SETTINGS = RegionSettings(**SIZES, fewest_successes=3, dims_per_success=10, patience=2)
 
 
 def region(length=0.8):
