@@ -1,8 +1,4 @@
-"""A small copy of the repository with one tiny paper, for tests that run the workflow as a user
-would.
-"""
-
-from __future__ import annotations
+"""A small copy of the repository with one tiny paper, to run the workflow as a user would."""
 
 import multiprocessing
 import os
@@ -10,11 +6,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import yaml
+
+from tests import programs
 
 ROOT = Path(__file__).resolve().parents[2]
 FORKS = multiprocessing.get_context("forkserver")
@@ -44,7 +40,7 @@ claims:
 """
 
 
-def make(folder: Path) -> Path:
+def make(folder):
     """Copy the code, not the results, and replace the papers by the tiny one."""
     copy = folder / "checkout"
     copy.mkdir()
@@ -58,7 +54,7 @@ def make(folder: Path) -> Path:
     return copy
 
 
-def linked(folder: Path) -> Path:
+def linked(folder):
     """A folder with the code and the data as they are, in which `write` writes papers."""
     for name in ("algorithms", "problems", "workflow", "data"):
         (folder / name).symlink_to(ROOT / name)
@@ -66,26 +62,25 @@ def linked(folder: Path) -> Path:
     return folder
 
 
-def write(root: Path, name: str, entry: Mapping[str, Any]) -> None:
-    """Write the YAML of a paper."""
+def write(root, name, entry):
     text = yaml.safe_dump(dict(entry), sort_keys=False)
     (root / "papers" / f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
-def edit(path: Path, old: str, new: str) -> None:
+def edit(path, old, new):
     """Replace what has to be in a file."""
     text = path.read_text(encoding="utf-8")
     assert old in text
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def another(copy: Path, folder: Path) -> Path:
+def another(copy, folder):
     """The same checkout once more, with what was made in it, time stamps and hard links kept."""
     subprocess.run(["cp", "--archive", str(copy), str(folder / "checkout")], check=True)
     return folder / "checkout"
 
 
-def offline(copy: Path) -> dict[str, str]:
+def offline(copy):
     """An environment in which every download fails at once and the copy's packages come first."""
     dead = "http://127.0.0.1:9"
     proxies = {
@@ -102,28 +97,19 @@ def offline(copy: Path) -> dict[str, str]:
     return {**kept, **proxies, "PYTHONPATH": str(copy), "PATH": path}
 
 
-def run(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run(copy, *arguments):
     """`python -m ARGUMENTS` in the copy."""
-    return subprocess.run(
-        [sys.executable, "-m", *arguments],
-        cwd=copy,
-        env=offline(copy),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return programs.python("-m", *arguments, cwd=copy, env=offline(copy))
 
 
-def succeed(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def succeed(copy, *arguments):
     """The same, which has to end well."""
     done = run(copy, *arguments)
     assert done.returncode == 0, done.stdout + done.stderr
     return done
 
 
-def snakemake(
-    copy: Path, *arguments: str, cores: int = 2, scale: str = "smoke", config: Sequence[str] = ()
-) -> subprocess.CompletedProcess[str]:
+def snakemake(copy, *arguments, cores=2, scale="smoke", config=()):
     """`snakemake ARGUMENTS` in the copy, in a process forked from one that has loaded Snakemake's
     libraries: starting it takes longer than what a dry run does.
     """
@@ -137,7 +123,7 @@ def snakemake(
     return subprocess.CompletedProcess(words, process.exitcode, *said)
 
 
-def _snakemake(copy: Path, environment: dict[str, str], words: list[str], said: list[Path]) -> None:
+def _snakemake(copy, environment, words, said):
     for number, path in enumerate(said, 1):
         os.dup2(os.open(path, os.O_CREAT | os.O_WRONLY), number)
     os.chdir(copy)

@@ -1,11 +1,9 @@
 """A small checkout with the tiny paper and a history of its own."""
 
-from __future__ import annotations
-
 import json
 import os
-import subprocess
 
+from tests import programs
 from tests.workflow import checkout
 
 
@@ -21,14 +19,8 @@ class Repository:
         date = f"2026-01-01T00:{self.minute:02}:00+0000"
         dates = {"GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
         who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false")
-        done = subprocess.run(
-            ["git", "-C", str(self.root), *who, *arguments],
-            env={**os.environ, **dates},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        return done.stdout.strip()
+        command = ["git", "-C", str(self.root), *who, *arguments]
+        return programs.run(command, env={**os.environ, **dates}, check=True).stdout.strip()
 
     def commit(self, *, yaml=None, verdicts=None):
         """Commit other files, a minute after the last ones."""

@@ -3,18 +3,16 @@
 That process is forked from the test's: what a test has patched is patched there, too.
 """
 
-from __future__ import annotations
-
 from workflow.run import supervisor
 from workflow.run.target import Target
 
 
-def make(*targets: Target) -> None:
+def make(*targets):
     """All of them, one by one. Raises Failed."""
     for target in targets:
         supervisor.make(target)
 
 
-def run(cell, seed: int = 0) -> Target:
+def run(cell, seed=0):
     """The target of one seed of a cell."""
     return Target(cell, seed, cell.record(seed))

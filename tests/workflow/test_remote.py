@@ -2,14 +2,9 @@
 knows and the files that its rule names, as in a pod of Kubernetes.
 """
 
-from __future__ import annotations
-
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
+from tests import programs
 from tests.workflow import checkout
 from tests.workflow.repository import Repository
 from workflow.trace import record
@@ -27,7 +22,7 @@ if [ "$(cat "$1/status")" = 0 ]; then echo success; else echo failed; fi
 """
 
 
-def run_in_folders(root: Path, storage: str, prefix: str, **variables: str) -> None:
+def run_in_folders(root, storage, prefix, **variables):
     """Run a small paper whose files lie in `storage`, each job in an empty folder of its own."""
     repository = Repository(root)
     repository.git("add", ".")
@@ -48,13 +43,7 @@ def run_in_folders(root: Path, storage: str, prefix: str, **variables: str) -> N
     ]
     environment = {**checkout.offline(repository.root), "NOREGRET_SUBSTITUTES": "preferred"}
     del environment["PYTHONPATH"]  # a job has the sources that Snakemake sends
-    made = subprocess.run(
-        [sys.executable, *command],
-        cwd=repository.root,
-        env=environment | variables,
-        capture_output=True,
-        text=True,
-    )
+    made = programs.python(*command, cwd=repository.root, env=environment | variables)
     logs = "\n".join(path.read_text() for path in jobs.glob("*/log"))
     assert made.returncode == 0, made.stderr + logs
     assert not list(repository.root.glob("results")) and not list(repository.root.glob("figures"))
@@ -64,7 +53,7 @@ def run_in_folders(root: Path, storage: str, prefix: str, **variables: str) -> N
     assert all("NOREGRET_AGAIN='1'" in path.read_text() for path in jobs.glob("*/script"))
 
 
-def assert_all_is_there(bucket: Path) -> None:
+def assert_all_is_there(bucket):
     """bucket: a folder with what the storage holds."""
     records = sorted((bucket / "results").rglob("*.parquet"))
     assert len(records) == 6 and all(record.read(path) for path in records)

@@ -1,8 +1,4 @@
-"""A paper of ten thousand runs: planning and Snakemake take few seconds, and a memory that does not
-grow with the runs; reports keep little.
-"""
-
-from __future__ import annotations
+"""Ten thousand runs: plans and Snakemake take seconds, memory does not grow with the runs."""
 
 import re
 import subprocess
@@ -39,22 +35,20 @@ def paper():
     averages = {"is": "average_of_k.AverageOfK"}
     panels = [{"problem": task, "title": task} for task in TASKS]
     best = {"metric": "simple_regret", "curves": METHODS}
+    ends = {"problems": TASKS, "curves": METHODS, "readings": ["default", "many", "more"]}
+    said = {"where": "nowhere", "says": "the first method is the best"}
+    first = {"test": "less", "metric": "simple_regret", "left": METHODS[:1], "right": METHODS[1:]}
+    seen = ({}, {"optimum": "best-seen"})
     return {
         "paper": {"key": "large", "title": "A large paper", "venue": "nowhere"},
         "scales": {"smoke": {"budget": 30}, "paper": {}},
         "seeds": SEEDS,
-        "problems": {
-            name: {**task, **({"optimum": "best-seen"} if odd % 2 else {})}
-            for odd, name in enumerate(TASKS)
-        },
+        "problems": {name: task | seen[odd % 2] for odd, name in enumerate(TASKS)},
         "algorithms": {
             name: {**averages, "k": k} for k, name in enumerate([*METHODS, *CONTROLS], 2)
         },
         "readings": {
-            name: {
-                "says": f"an average of {k} points",
-                "algorithms": {one: {"k": k} for one in METHODS},
-            }
+            name: {"says": f"{k} points", "algorithms": {one: {"k": k} for one in METHODS}}
             for name, k in (("many", 40), ("more", 50))
         },
         "variants": {f"k-{k}": {"k": k} for k in (60, 70)},
@@ -70,29 +64,10 @@ def paper():
                 for number, panel in enumerate(panels)
             ),
         ],
-        "tables": [
-            {
-                "id": "ends",
-                "kind": "feasible",
-                "problems": TASKS,
-                "curves": METHODS,
-                "readings": ["default", "many", "more"],
-            }
-        ],
+        "tables": [{"id": "ends", "kind": "feasible", **ends}],
         "ranks": [{"id": "ranks", "title": "Ranks", "problems": TASKS, **best}],
         "claims": [
-            {
-                "id": f"first-{number}",
-                "where": "nowhere",
-                "says": "the first method is the best",
-                "check": {
-                    "test": "less",
-                    "metric": "simple_regret",
-                    "problems": [task],
-                    "left": METHODS[:1],
-                    "right": METHODS[1:],
-                },
-            }
+            {**said, "id": f"first-{number}", "check": {**first, "problems": [task]}}
             for number, task in enumerate(TASKS)
         ],
     }
@@ -208,9 +183,7 @@ def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatc
 
 @pytest.fixture
 def reading(tmp_path, monkeypatch):
-    """reading(cells) -> a toy paper's store with three records of 5000 rows for each of so many
-    cells, which keeps 1 MiB.
-    """
+    """reading(cells) -> a toy store that keeps 1 MiB, three records of 5000 rows a cell."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
     monkeypatch.setattr(recent, "KEPT", MIB)
 

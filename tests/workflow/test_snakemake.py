@@ -1,16 +1,14 @@
 """The workflow itself, on a tiny paper: what reruns, what does not, and what survives."""
 
-from __future__ import annotations
-
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
+from tests import programs
 from tests.workflow import checkout
 from workflow.trace import record
 
@@ -197,9 +195,7 @@ def test_claims_by_readings_wait_for_the_runs_under_them(copy):
 
 @pytest.mark.slow
 def test_site_report_and_figures_may_come_in_any_order(copy):
-    """The committed report's site is no output of the workflow, and a picture that is lost is drawn
-    again for the report.
-    """
+    """The committed site is no output of the workflow; a lost picture is drawn again."""
     shutil.copytree(copy / DRAWN, copy / "figures" / "reference" / "mini")
     shutil.copytree(checkout.ROOT / "docs", copy / "docs")
     for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"):
@@ -217,9 +213,7 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
 
 
 def test_nothing_inside_snakemake_is_set_and_little_is_read():
-    """Of Snakemake's own object `workflow` the rules know the number of cores, what is forced, and
-    whether anything is run.
-    """
+    """Rules know of `workflow` the cores, what is forced, and whether anything is run."""
     paths = [checkout.ROOT / "Snakefile", *(checkout.ROOT / "workflow" / "rules").glob("*.smk")]
     code = re.sub(r"#.*|\"[^\"\n]*\"", "", "\n".join(path.read_text() for path in paths))
     imported = r"^ *(?:from|import) workflow[\w.]*"
@@ -252,21 +246,12 @@ def test_a_configuration_may_be_a_file_with_lists(finished, tmp_path):
 
 IMPORTER = """
 rule mine:
-    output:
-        "mine.txt",
-    shell:
-        "echo mine > {output}"
-
-
+    output: "mine.txt"
+    shell: "echo mine > {output}"
 module noregret:
-    snakefile:
-        "PLACE/workflow/Snakefile"
-    config:
-        {"scale": "smoke", "papers": ["mini"]}
-    prefix:
-        "nr"
-
-
+    snakefile: "PLACE/workflow/Snakefile"
+    config: {"scale": "smoke", "papers": ["mini"]}
+    prefix: "nr"
 use rule * from noregret as noregret_*
 """
 
@@ -285,7 +270,7 @@ def test_another_workflow_imports_this_one_under_a_prefix_and_keeps_its_own_targ
 
     def run(*arguments):
         command = [sys.executable, "-m", "snakemake", "--cores", "1", *arguments]
-        return subprocess.run(command, cwd=place, env=environment, capture_output=True, text=True)
+        return programs.run(command, cwd=place, env=environment)
 
     assert run().returncode == 0 and (place / "mine.txt").exists()
     assert not list(place.rglob("*.png"))

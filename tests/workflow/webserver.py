@@ -5,16 +5,13 @@ import socket
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A body, and what goes wrong: `sends` bytes and then a dropped connection, or a pause after
-    each of small pieces.
-    """
+    """A body; what goes wrong: it drops after `sends` bytes, or pauses after each piece."""
 
     body: bytes = b""
     status: int = 200
@@ -26,7 +23,7 @@ class Answer:
     sends: int | None = None
     pause: float = 0.0
 
-    def reply(self, headers: Mapping[str, str]) -> tuple[int, dict[str, str], bytes]:
+    def reply(self, headers):
         """Status, headers and body for a request with these headers."""
         wanted = headers.get("Range", "")
         if wanted and self.refuses:
@@ -43,22 +40,20 @@ class Answer:
 
 
 class Server:
-    """Serves `routes`: path -> answers, of which the last one repeats. Keeps count: `hits`, `sent`
-    bytes, `asked` headers.
-    """
+    """Serves `routes`: path -> answers, the last repeated; counts `hits`, `sent`, `asked`."""
 
-    def __init__(self) -> None:
-        self.routes: dict[str, list[Answer]] = {}
-        self.hits: Counter[str] = Counter()
+    def __init__(self):
+        self.routes = {}
+        self.hits = Counter()
         self.sent = 0
-        self.asked: list[Mapping[str, str]] = []
+        self.asked = []
         server = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self) -> None:
+            def do_GET(self):
                 server.answer(self)
 
-            def log_message(self, *_: object) -> None:
+            def log_message(self, *_):
                 pass
 
         self.http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -69,7 +64,7 @@ class Server:
             target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
         ).start()
 
-    def answer(self, handler: BaseHTTPRequestHandler) -> None:
+    def answer(self, handler):
         answers = self.routes.get(handler.path, [Answer(status=404)])
         answer = answers[min(self.hits[handler.path], len(answers) - 1)]
         self.hits[handler.path] += 1
@@ -90,13 +85,13 @@ class Server:
         except (BrokenPipeError, ConnectionResetError):
             pass
 
-    def serve(self, path: str, *answers: Answer | bytes) -> str:
+    def serve(self, path, *answers):
         """Answer requests for `path` so from now on; the URL."""
         self.routes[path] = [Answer(one) if isinstance(one, bytes) else one for one in answers]
         self.hits[path] = 0
         return self.url + path
 
-    def close(self) -> None:
+    def close(self):
         self.http.shutdown()
         self.http.server_close()
 
@@ -107,9 +102,7 @@ class Rude:
     waits for ever.
     """
 
-    def __init__(
-        self, first: bytes, then: bytes | None, pause: float = 0.01, lasting: float = 120.0
-    ) -> None:
+    def __init__(self, first, then, pause=0.01, lasting=120.0):
         self._first, self._then = first, then
         self._pause, self._lasting = pause, lasting
         self.asked = 0
@@ -120,13 +113,13 @@ class Rude:
         self.url = f"http://127.0.0.1:{port}"
         threading.Thread(target=self._accept, daemon=True).start()
 
-    def _accept(self) -> None:
+    def _accept(self):
         with contextlib.suppress(OSError):  # closed
             while True:
                 connection, _ = self._listening.accept()
                 threading.Thread(target=self._serve, args=(connection,), daemon=True).start()
 
-    def _serve(self, connection: socket.socket) -> None:
+    def _serve(self, connection):
         end = time.monotonic() + self._lasting
         with contextlib.suppress(OSError), contextlib.ExitStack() as open_:
             connection = open_.enter_context(connection)
@@ -142,14 +135,13 @@ class Rude:
                 time.sleep(self._pause)
                 connection.sendall(self._then)
 
-    def close(self) -> None:
+    def close(self):
         self._open = False
         self._listening.close()
 
 
-def closed_port() -> int:
+def closed_port():
     """A port on which nobody listens."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
+        return probe.getsockname()[1]

@@ -1,7 +1,5 @@
 """A server on this machine, for tests of what comes from one."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.workflow import webserver

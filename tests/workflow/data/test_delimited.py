@@ -15,18 +15,16 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 RAW = b"9;M;0.5;7\n8;F;0.25;9\n7;?;1;1\n\n6;M;0.125;11"
 VALUES = np.array([[1, 7, 0.5], [2, 9, 0.25], [1, 11, 0.125]])
 CONTENT = hashlib.sha256(b"sex,rings,target\n" + VALUES.astype("<f8").tobytes()).hexdigest()
+WORDS = {"title": "", "licence": "", "citation": "", "sources": (), "content_sha256": CONTENT}
+COLUMNS = {"id": "", "sex": "code", "length": "mm", "rings": "number"}
 ANIMALS = Dataset(
+    **WORDS,
     name="animals",
-    title="",
-    licence="",
-    citation="",
     mirror=(File(path="animals"),),
-    sources=(),
     substitute=Substitute(made_by="shipped_diabetes", says="other patients"),
-    content_sha256=CONTENT,
     rows=3,
     separator=";",
-    columns={"id": "", "sex": "code", "length": "mm", "rings": "number"},
+    columns=COLUMNS,
     target="length",
     ignored=("id",),
     codes={"sex": {"M": 1, "F": 2}},

@@ -1,6 +1,4 @@
-"""Downloads against a local server: the ways in which a transfer breaks off or has no end, and
-what is left for the next one.
-"""
+"""Downloads from a local server: transfers that break off or have no end, and what they leave."""
 
 import hashlib
 import os
@@ -27,7 +25,7 @@ BODY = random.Random(0).randbytes(1_000_000)
 OTHER = random.Random(1).randbytes(1_000_000)
 
 
-def a_file(body: bytes) -> File:
+def a_file(body):
     return File(path="file.bin", sha256=hashlib.sha256(body).hexdigest(), bytes=len(body))
 
 
@@ -45,7 +43,7 @@ def short_waits(monkeypatch):
     monkeypatch.setenv("no_proxy", "*")
 
 
-def broken_off(server, target, body: bytes, size: int) -> str:
+def broken_off(server, target, body, size):
     """Let a download of /file break off for good after `size` bytes; its URL."""
     url = server.serve("/file", Answer(body, sends=size), Answer(status=404))
     with pytest.raises(Rejected, match="404"):
@@ -54,11 +52,11 @@ def broken_off(server, target, body: bytes, size: int) -> str:
     return url
 
 
-def part(target: Path) -> Path:
+def part(target):
     return target.with_name(f"{target.name}.part")
 
 
-def left(target: Path) -> set[str]:
+def left(target):
     return {path.name for path in target.parent.iterdir()}
 
 
@@ -249,7 +247,7 @@ def test_who_waited_for_a_wrong_file_begins_anew(server, target):
     body = BODY[:1000]
     url = server.serve("/file", Answer(OTHER[:1000], pause=0.02), body)
 
-    def refused() -> None:
+    def refused():
         with pytest.raises(Rejected):
             download(url, target, a_file(body))
 

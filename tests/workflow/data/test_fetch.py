@@ -1,13 +1,10 @@
-"""The data layer against a local server: every way a file can be missing, late or wrong, and what
-stands in.
-"""
+"""The data layer against a local server: files missing, late or wrong, and what stands in."""
 
 import hashlib
 import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tarfile
 import types
@@ -21,6 +18,7 @@ import pytest
 import yaml
 from numpy.testing import assert_array_equal
 
+from tests import programs
 from tests.workflow.webserver import closed_port
 from workflow.data import download, fetch, manifest
 from workflow.data.fetch import DataUnavailable
@@ -39,8 +37,12 @@ VALUES = np.array([[1, 0.5, 7], [2, 0.25, 9], [3, 0.125, 11]])
 CONTENT = hashlib.sha256(b"sex,length,target\n" + VALUES.astype("<f8").tobytes()).hexdigest()
 
 
-def sha256(content: bytes) -> str:
+def sha256(content):
     return hashlib.sha256(content).hexdigest()
+
+
+HELD = {"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)}
+KNOWN = {"licence": "CC0", "citation": "nobody", "mirror": [HELD]}
 
 
 @pytest.fixture(autouse=True)
@@ -81,12 +83,10 @@ def prepared(root, mirrored, monkeypatch):
     return path
 
 
-def write_manifest(root: Path, *sources: dict, content: str = CONTENT) -> None:
+def write_manifest(root, *sources, content=CONTENT):
     toy = {
         "title": "three animals",
-        "licence": "CC0",
-        "citation": "nobody",
-        "mirror": [{"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)}],
+        **KNOWN,
         "sources": list(sources),
         "rows": 3,
         "separator": ",",
@@ -104,25 +104,25 @@ def write_manifest(root: Path, *sources: dict, content: str = CONTENT) -> None:
     (root / "data" / "manifest.yaml").write_text(yaml.safe_dump({"toy": toy}, sort_keys=False))
 
 
-def source(url: str) -> dict:
+def source(url):
     return {"url": url}
 
 
-def made(root: Path, *, substitutes: bool = False) -> Path:
+def made(root, *, substitutes=False):
     return fetch.prepare("toy", root=root, substitutes=substitutes)
 
 
-def header(root: Path, *, substitutes: bool = False) -> dict:
+def header(root, *, substitutes=False):
     return fetch.provenance(made(root, substitutes=substitutes))
 
 
-def refusal(root: Path) -> str:
+def refusal(root):
     with pytest.raises(DataUnavailable) as caught:
         made(root)
     return str(caught.value)
 
 
-def put_raw(root: Path, content: bytes) -> Path:
+def put_raw(root, content):
     """The raw file of `toy`, put there by hand."""
     path = root / "data" / "raw" / "toy" / "toy.data"
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -130,18 +130,18 @@ def put_raw(root: Path, content: bytes) -> Path:
     return path
 
 
-def real_manifest(root: Path, *others: str) -> None:
+def real_manifest(root, *others):
     """The manifest of this repository in another checkout, with other parts of its data."""
     (root / "data").mkdir()
     for part in ("manifest.yaml", *others):
         (root / "data" / part).symlink_to(REPOSITORY / "data" / part)
 
 
-def raw_files(root: Path) -> list[str]:
+def raw_files(root):
     return sorted(path.name for path in (root / "data" / "raw").rglob("*") if path.is_file())
 
 
-def values(path: Path) -> np.ndarray:
+def values(path):
     return np.column_stack([column.to_numpy() for column in pq.read_table(path).columns])
 
 
@@ -165,7 +165,7 @@ def test_a_mirror_directory_gives_a_table_with_its_provenance(root, mirrored):
     assert (root / "data" / "raw" / "toy" / "toy.data").read_bytes() == RAW
 
 
-def ship(root: Path, content: bytes = RAW) -> Path:
+def ship(root, content=RAW):
     path = root / "data" / "shipped" / "toy" / "toy.data"
     path.parent.mkdir(parents=True)
     path.write_bytes(content)
@@ -334,7 +334,7 @@ def test_a_failure_in_the_middle_of_writing_leaves_the_old_table(root, mirrored,
     path = made(root)
     before = path.read_bytes()
 
-    def full(_: object, half_written: Path, **__: object) -> None:
+    def full(_, half_written, **__):
         half_written.write_bytes(b"PAR1")
         raise OSError(28, "No space left on device")
 
@@ -459,9 +459,7 @@ def test_the_rules_import_no_numerical_library():
     assert any("workflow.data.places" in line for line in lines)
     heavy = "*{'numpy', 'pandas', 'pyarrow', 'scipy', 'sklearn'} & set(sys.modules)"
     code = "\n".join([*lines, f"import sys; print({heavy})"])
-    found = subprocess.run(
-        [sys.executable, "-c", code], cwd=REPOSITORY, capture_output=True, text=True, check=True
-    )
+    found = programs.python("-c", code, cwd=REPOSITORY, check=True)
     assert found.stdout.strip() == ""
 
 
@@ -492,13 +490,11 @@ def tiny(root, monkeypatch):
     return module
 
 
-def write_tiny(root: Path, **changes: object) -> None:
+def write_tiny(root, **changes):
     entry = {
         "title": "two words",
         "format": "tiny",
-        "licence": "CC0",
-        "citation": "nobody",
-        "mirror": [{"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)}],
+        **KNOWN,
         "sources": [],
         "substitute": {"made_by": "tiny", "says": "one word"},
     }

@@ -1,9 +1,4 @@
-"""Simulators in C++: how they are built, who waits for them, and whose digest knows them.
-
-No compiler is needed for most.
-"""
-
-from __future__ import annotations
+"""Simulators in C++: how they are built, who waits for them, whose digest knows them."""
 
 import shutil
 from pathlib import Path
@@ -22,17 +17,9 @@ from workflow.trace.cells import Cell, PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = "// A toy.\n//\n// packages: libtoy-dev\n// libraries: m toy\n\nint main() { return 0; }\n"
-ENTRY = {
-    "is": "wlan.shannon_capacity",
-    "topology": "twelve",
-    "interference": "neighbours",
-    "scale": "linear",
-    "bandwidth": 1,
-    "noise": 0,
-    "budget": 4,
-    "room": 1,
-    "init": {"design": "uniform", "n": 1},
-}
+ENTRY = {"is": "wlan.shannon_capacity", "topology": "twelve", "interference": "neighbours"}
+ENTRY |= {"scale": "linear", "bandwidth": 1, "noise": 0}
+ENTRY |= {"budget": 4, "room": 1, "init": {"design": "uniform", "n": 1}}
 NS3 = {**ENTRY, "backend": "ns3", "simulator": "ns3_wlan"}
 PROGRAM = '#!/bin/sh\n[ "$1" = --version ] && echo ns-0 && exit 0\nseq -s " " 36\n'
 COMPILER = f"""#!/bin/sh
@@ -60,17 +47,9 @@ figures:
 
 def cell(**changes):
     problem, algorithm = {**NS3, **changes}, {"is": "random_search.RandomSearch"}
-    return Cell(
-        paper="toy",
-        scale="paper",
-        problem="wlan",
-        algorithm="uniform",
-        seeds=(0,),
-        budget=4,
-        problem_entry=problem,
-        algorithm_entry=algorithm,
-        digest=resolve.cell_digest(problem, algorithm, 4),
-    )
+    named = {"paper": "toy", "scale": "paper", "problem": "wlan", "algorithm": "uniform"}
+    named |= {"problem_entry": problem, "algorithm_entry": algorithm, "seeds": (0,), "budget": 4}
+    return Cell(**named, digest=resolve.cell_digest(problem, algorithm, 4))
 
 
 def executable(path, text):

@@ -20,8 +20,17 @@ A_OF_P = {"problems": ["p"], "curves": ["A"]}
 OF_A = {"metric": "cumulative_regret", **A_OF_P}  # of its runs
 
 
+@pytest.fixture
+def toy(tmp_path):
+    return Toy(tmp_path)
+
+
 def judged(toy, check=LESS, *, partial=False, **more):
     return claims.judge(toy.paper, toy.store(partial=partial), claim(check, **more))
+
+
+def names(runs):
+    return {run.name.removeprefix("toy/") for run in runs}
 
 
 def observed(verdict):
@@ -240,8 +249,7 @@ def test_claims_that_are_counted_apart_lend_no_small_p_to_the_others(tmp_path):
     assert "1 of 1 claims that a test decided" in render.as_markdown(toy.paper, found)
 
 
-def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(tmp_path):
-    toy = Toy(tmp_path)
+def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(toy):
     toy.study("s", lambda seed: {"ratio": [1.0, 9.0 if seed == 7 else 2.0]})
     check = {"test": "band", "study": "s", "column": "ratio", "at_most": 3}
     found = judged(toy, check)
@@ -292,11 +300,10 @@ def test_a_null_model_passes_as_often_as_its_draws_do(tmp_path):
     seen = evidence.Evidence(toy.paper, toy.store(), first=10)
     share = trivial._share(seen, entry, entry["null_model"][0])
     assert share == pytest.approx((1 - 0.7**3) ** 10, abs=4 * np.sqrt(0.015 / trivial.REPEATS))
-    assert {run.name for run in reads.null_runs(toy.paper, entry)} == {"toy/p/uniform"}
+    assert names(reads.null_runs(toy.paper, entry)) == {"p/uniform"}
 
 
-def test_a_column_may_be_what_passes_by_itself(tmp_path):
-    toy = Toy(tmp_path)
+def test_a_column_may_be_what_passes_by_itself(toy):
     toy.study("s", lambda seed: {"size": [2, 3], "most": [4, 5], "all": [1, seed > 0]})
     words = "all of them are that few"
 
@@ -358,11 +365,8 @@ def test_equivalence_needs_evidence(tmp_path, b, spread, verdict):
     # the means differ by 0.3, with an interval of 0.014 around
     [(0.5, REPRODUCED), (0.305, DIRECTION), (0.2, CONTRADICTED)],
 )
-def test_equivalence_within_an_absolute_tolerance(tmp_path, absolute, verdict):
-    """60 evaluations at a difference of 0.005; the right mean is 0, of which no share is a
-    tolerance.
-    """
-    toy = Toy(tmp_path)
+def test_equivalence_within_an_absolute_tolerance(toy, absolute, verdict):
+    """60 evaluations that differ by 0.005; the right mean is 0, whose shares are no tolerance."""
     draws = np.random.default_rng(0).standard_normal(10)
     draws = 0.02 * (draws - draws.mean()) / draws.std(ddof=1) / 60
     toy.add("A", lambda seed: {"true": 0.995 + draws[seed]})
@@ -398,14 +402,13 @@ def test_a_check_may_read_its_right_side_on_another_problem(tmp_path):
 
 def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
     toy = two_problems(tmp_path)
-    found = reads.runs_of(toy.paper, {**LESS, "against": "q"})
-    assert {run.name for run in found} == {"toy/p/A", "toy/q/B"}
+    assert names(reads.runs_of(toy.paper, {**LESS, "against": "q"})) == {"p/A", "q/B"}
     plain = reads.runs_of(toy.paper, {**LESS, "problems": ["p", "q"]})
-    assert {run.name for run in plain} == {"toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"}
+    assert names(plain) == {"p/A", "p/B", "q/A", "q/B"}
     toy.add("uniform", noisy(0.1))
     toy.add("uniform", noisy(0.2), problem="q")
     divided = reads.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
-    assert {run.name for run in divided} == {"toy/p/A", "toy/q/B", "toy/p/uniform", "toy/q/uniform"}
+    assert names(divided) == {"p/A", "q/B", "p/uniform", "q/uniform"}
     ratios = {**LESS, "against": "q", "relative_to": "uniform", "compare": "ratio"}
     assert judged(toy, ratios).comparisons[0].effect == pytest.approx(
         (0.5 / 0.9) / (0.05 / 0.8), rel=0.1
@@ -414,8 +417,7 @@ def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
     assert judged(toy, {**LESS, "against": "q"}).comparisons[0].n == 10
 
 
-def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
-    toy = Toy(tmp_path)
+def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(toy):
     toy.entry["readings"]["raw"] = {"says": "as they are", "problems": {"p": {"features": "raw"}}}
     toy.add("A", lambda seed: {"true": 0.9})
     toy.add("uniform", lambda seed: {"true": 0.5})
@@ -425,15 +427,13 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(tmp_path):
         for seed in made.seeds:
             toy.write(made, seed, {"true": level})
     check = {**LESS, "relative_to": "uniform", "right": 0.3}
-    for reading, ratio, names in (
-        ("", 0.1 / 0.5, ("p/A", "p/uniform")),
-        ("raw", 0.4 / 0.8, ("p@raw/A", "p@raw/uniform")),
+    for reading, ratio, expected in (
+        ("", 0.1 / 0.5, {"p/A", "p/uniform"}),
+        ("raw", 0.4 / 0.8, {"p@raw/A", "p@raw/uniform"}),
     ):
         _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(check, "p", "A")
         assert values == pytest.approx(np.full((10, 60), ratio))
-        assert {run.name for run in reads.runs_of(toy.paper, check, reading)} == {
-            f"toy/{name}" for name in names
-        }
+        assert names(reads.runs_of(toy.paper, check, reading)) == expected
     found = judged(toy, check, readings=["raw"])
     assert (found.verdict, observed(found)) == (REPRODUCED, {"raw": CONTRADICTED})
 
@@ -460,8 +460,7 @@ def test_exponent_over_a_window(tmp_path, bound, verdict):
 @pytest.mark.parametrize(
     ("hits", "verdict"), [(10, REPRODUCED), (7, DIRECTION), (4, INCONCLUSIVE), (0, CONTRADICTED)]
 )
-def test_share_of_seeds(tmp_path, hits, verdict):
-    toy = Toy(tmp_path)
+def test_share_of_seeds(toy, hits, verdict):
     toy.add("A", lambda seed: {"true": 0.5 if seed < hits else 1.0})
     found = judged(toy, {**HIT, "metric": "stuck", "event": {"at_least": 1}})
     assert found.verdict == verdict
@@ -488,9 +487,8 @@ def test_the_mean_batch_is_a_mean_over_batches(tmp_path):
 
 
 @pytest.mark.parametrize(("across", "verdict"), [("max", REPRODUCED), ("min", CONTRADICTED)])
-def test_range_over_variants(tmp_path, across, verdict):
+def test_range_over_variants(toy, across, verdict):
     """A is good everywhere, B very good at one variant and bad at the other."""
-    toy = Toy(tmp_path)
     for variant, a, b in (("b-1", 0.9, 0.95), ("b-2", 0.88, 0.2)):
         toy.add("A", noisy(a, 0.005, 1), variant=variant)
         toy.add("B", noisy(b, 0.005, 2), variant=variant)
@@ -510,8 +508,7 @@ def test_a_scale_without_the_variants_has_nothing_to_compare(tmp_path):
 @pytest.mark.parametrize(
     ("ratio", "expected"), [(0.1, REPRODUCED), (0.6, UNDECIDED), (5.0, CONTRADICTED)]
 )
-def test_spreads_within_a_factor_three_are_undecided(tmp_path, ratio, expected):
-    toy = Toy(tmp_path)
+def test_spreads_within_a_factor_three_are_undecided(toy, ratio, expected):
     draw = np.random.default_rng(0).standard_normal(10)
     toy.add("A", lambda seed: {"true": 0.5 + 0.01 * ratio * draw[seed]})
     toy.add("B", lambda seed: {"true": 0.5 + 0.01 * draw[seed]})
@@ -550,8 +547,7 @@ def test_band_and_bound_of_a_study(tmp_path):
     assert judged(toy, {**bound, "right": 40}).verdict == REPRODUCED
 
 
-def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
-    toy = Toy(tmp_path)
+def test_one_seed_decides_where_nothing_is_drawn(toy):
     toy.study("s", lambda seed: {"count": [12]}, seeds=1)
     check = {"test": "band", "study": "s", "column": "count", "at_least": 12, "at_most": 12}
     assert judged(toy, check).verdict == UNDECIDED
@@ -561,8 +557,7 @@ def test_one_seed_decides_where_nothing_is_drawn(tmp_path):
     assert judged(toy, other, deterministic=True).verdict == CONTRADICTED
 
 
-def test_an_infinite_violation_is_a_violation(tmp_path):
-    toy = Toy(tmp_path)
+def test_an_infinite_violation_is_a_violation(toy):
     rows = {"t": [1, 2, 3], "ratio": [1.0, INF, NAN], "left": [1, 5, 0], "right": [2, 0, 0]}
     toy.study("s", lambda seed: rows)
     assert judged(toy, BELOW_THREE).verdict == CONTRADICTED
@@ -620,10 +615,9 @@ def test_a_setting_may_have_a_study_and_hypotheses_of_its_own(tmp_path):
     )
 
 
-def test_a_setting_in_which_nothing_can_fail_decides_nothing_while_others_do(tmp_path):
+def test_a_setting_in_which_nothing_can_fail_decides_nothing_while_others_do(toy):
     full = [{"where": "full", "because": "it holds every arm"}]
     level = {"test": "less", "study": "s", "left": "ratio", "right": 3}
-    toy = Toy(tmp_path)
     toy.study("s", lambda seed: {"q": [2, 3], "ratio": [2.9 + seed % 2, 1.0], "full": [0, 1]})
     found = judged(toy, level, settings=EVERY, null_model=full)
     assert found.verdict == INCONCLUSIVE  # q = 2 alone
@@ -719,14 +713,11 @@ def test_every_comparison_says_where_the_claimed_side_ends(tmp_path, check, bord
 
 
 def short(found):
-    """What an outcome comes to, without its comparisons."""
     return replace(found, comparisons=())
 
 
 def under_readings(root):
-    """A beats B by default and loses under `code`, `first` changes A alone, `other` neither of
-    them, `never` is not planned.
-    """
+    """A beats B, under `code` loses; `first` changes A, `other` neither, `never` is unplanned."""
     toy = pair(root, 0.9, 0.5)
     for name, level in (("A", 0.4), ("B", 0.8)):
         toy.add(name, noisy(level), reading="code")
@@ -751,9 +742,7 @@ def test_a_claim_is_judged_under_every_planned_reading_that_changes_one_of_its_r
         ),  # B keeps its default run
     }
     toy.entry["claims"] = [claim()]
-    assert {run.name for run in claims.runs(toy.paper)} == {
-        f"toy/p/{name}" for name in ("A", "B", "A@code", "B@code", "A@first")
-    }
+    assert names(claims.runs(toy.paper)) == {"p/A", "p/B", "p/A@code", "p/B@code", "p/A@first"}
 
 
 def test_a_reading_that_leaves_nothing_to_compare_affects_nothing(tmp_path):
@@ -779,11 +768,8 @@ def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp
         judged(toy, readings=["cod"])
 
 
-def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(tmp_path):
-    """On a problem without a known optimum a check reads the runs under all readings, whichever it
-    is about.
-    """
-    toy = Toy(tmp_path)
+def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(toy):
+    """Without a known optimum a check reads the runs under all readings, whichever it is about."""
     toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
     for name, level, reading in (
         ("A", 0.9, ""),
@@ -841,8 +827,7 @@ def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp
     assert "no run makes the curve 'C@code'" in found.readings["code"].reasons[0]
 
 
-def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(tmp_path):
-    toy = Toy(tmp_path)
+def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(toy, tmp_path):
     toy.add("A", noisy(0.8))
     cell = toy.add("B", noisy(0.5))
     toy.entry["claims"] = [claim()]
@@ -881,8 +866,7 @@ def test_numbers_are_short_but_not_misleading():
     assert [render.number(value) for value in values] == shown
 
 
-def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(tmp_path):
-    toy = Toy(tmp_path)
+def test_a_partial_report_does_without_runs_that_only_decide_an_optimum(toy):
     for name, level in (("A", 0.9), ("B", 0.5)):
         toy.add(name, noisy(level, 0.01, 1), problem="open")
     unfinished = toy.add("C", noisy(0.7, 0.01, 2), problem="open")
@@ -895,9 +879,7 @@ BEST = {**LESS, "metric": "best_feasible"}
 
 
 def ends(toy, name, values, **options):
-    """Runs whose best feasible value is that of their seed, from the first evaluation on; infinite:
-    nothing is feasible.
-    """
+    """Runs with this best feasible value from the start; infinite: nothing is feasible."""
 
     def columns(seed):
         found = np.isfinite(values[seed])
@@ -1002,9 +984,7 @@ def test_by_rank_against_a_number_and_against_a_multiple(tmp_path):
 
 
 def searching(toy, name, first, **options):
-    """Runs that find a feasible point at this evaluation after a design of two, never (infinite),
-    or in the design (NaN).
-    """
+    """Runs first feasible at this evaluation after a design of two, never (INF), or in it (NaN)."""
 
     def columns(seed):
         rows = np.arange(toy.budget)
@@ -1060,9 +1040,7 @@ def test_seeds_that_are_left_out_do_not_help_to_decide(tmp_path):
 
 
 def leads(root):
-    """A's lead over the better one of C and D is 1, 3, 3, 10, 5 on p and 2 more on q, in this order
-    of the seeds.
-    """
+    """A's lead over the better of C and D is 1, 3, 3, 10, 5 by seed on p, and 2 more on q."""
     toy = Toy(root, budget=4)
     toy.entry["problems"]["q"] = toy.entry["problems"]["p"]
     ends(toy, "A", [10, 20, 30, 40, 50])
@@ -1096,7 +1074,6 @@ def test_a_lead_is_taken_seed_by_seed_from_the_best_of_the_others_on_each_proble
 
 
 def read_sides(toy, check):
-    """The numbers of both sides of a check, one a seed."""
     seen = evidence.Evidence(toy.paper, toy.store())
     (part,) = evidence.sides(seen, check)
     left, right = part.read(seen)
@@ -1116,10 +1093,10 @@ def test_a_lead_over_others_that_have_found_nothing_is_infinite_or_nothing(tmp_p
 
 def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
     toy = leads(tmp_path)
-    names = {run.name for run in reads.runs_of(toy.paper, LEAD)}
-    assert names == {"toy/p/A", "toy/p/C", "toy/p/D", "toy/q/A", "toy/q/C", "toy/q/D"}
-    same = {run.name for run in reads.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})}
-    assert same == {"toy/p/A", "toy/p/C", "toy/p/D"}
+    both = names(reads.runs_of(toy.paper, LEAD))
+    assert both == {"p/A", "p/C", "p/D", "q/A", "q/C", "q/D"}
+    same = reads.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})
+    assert names(same) == {"p/A", "p/C", "p/D"}
     del toy.cells["q", "C"]
     toy.entry["claims"] = [claim(LEAD)]
     with pytest.raises(PlanError, match="no run makes the curve 'C' on 'q'"):
@@ -1127,9 +1104,7 @@ def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
 
 
 def reaching(toy, name, when, end=1.0, **options):
-    """Runs whose best feasible value falls from 10 to `end` at this evaluation, or never
-    (infinite).
-    """
+    """Runs whose best feasible value falls from 10 to `end` at this evaluation, or never (INF)."""
 
     def columns(seed):
         return {"true": -np.where(np.arange(1, toy.budget + 1) >= when[seed], end, 10.0)}
@@ -1166,7 +1141,7 @@ def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_e
     assert comparison.kind == "median evaluation by rank"
     assert comparison.has_number
     assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
-    assert {run.name for run in reads.runs_of(toy.paper, PASSES)} == {"toy/p/A", "toy/p/B"}
+    assert names(reads.runs_of(toy.paper, PASSES)) == {"p/A", "p/B"}
 
 
 def test_passes_is_paired_and_counts_the_first_time(tmp_path):

@@ -1,6 +1,4 @@
-"""From a paper's YAML over real runs to its report: a reading that changes parameters and no trace,
-one that changes traces.
-"""
+"""From a YAML over real runs to its report: one reading changes no trace, one changes some."""
 
 import pandas as pd
 import yaml

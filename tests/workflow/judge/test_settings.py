@@ -1,6 +1,4 @@
-"""Claims under all settings: one table of comparisons, the seeds and records behind them, and what
-follows from the table.
-"""
+"""Claims under all settings: the table of comparisons, its seeds and records, its consequences."""
 
 import math
 
@@ -181,9 +179,7 @@ def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
 
 
 def test_what_the_public_code_and_any_reading_come_to(tmp_path):
-    """Of a claim without a method of its own the public code says nothing; one of which the plan
-    lacks a run was not run.
-    """
+    """The public code says nothing of such a claim; one of which a run is unplanned was not run."""
     by_b = claim({**LESS, "left": ["B"], "right": ["C"]}, id="b")
     by_u = claim({**LESS, "left": ["uniform"], "right": ["C"]}, id="u")
     toy = universe(

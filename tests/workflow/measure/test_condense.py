@@ -1,6 +1,4 @@
-"""A published record gives every metric that the full one gives: exactly, but for CPU seconds and
-for diagnostics that change at nearly every evaluation.
-"""
+"""A published record gives each metric of the full one, but for seconds and diagnostics exactly."""
 
 import numpy as np
 import pytest
@@ -19,15 +17,8 @@ def runs(rows=LONG, seed=0):
     rng = np.random.default_rng(seed)
     batch = np.minimum(np.arange(rows) // 7, rows // 7)
     timing = np.where(np.diff(batch, prepend=-1) > 0, rng.exponential(0.1, rows), 0.0)
-    header = {
-        "seed": seed,
-        "rows": rows,
-        "digest": "d",
-        "best": 4.0,
-        "setup_seconds": 0.25,
-        "given_seconds": 0.125,
-        "recommendation": {"query": 3, "true": 3.5},
-    }
+    header = {"seed": seed, "rows": rows, "digest": "d", "best": 4.0, "setup_seconds": 0.25}
+    header |= {"given_seconds": 0.125, "recommendation": {"query": 3, "true": 3.5}}
     plain = {
         "evaluation": np.arange(rows),
         "batch": batch,
@@ -76,7 +67,6 @@ def published(found, tmp_path):
 
 
 def agree(full, short, name):
-    """Compare one metric of a full record and of the published one."""
     expected, found = (metrics.metric(name).of(one) for one in (full, short))
     assert found.shape == expected.shape and found.dtype == expected.dtype
     if name not in TIMES and name != "centre_distance":

@@ -163,9 +163,7 @@ def test_a_run_without_constraints_is_feasible_everywhere(toy):
 
 
 def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
-    """An iteration may be several batches or a part of one; a seed with a single long one cuts the
-    others to one.
-    """
+    """An iteration may be several batches or part of one; a seed of one long one cuts others."""
     values = {"true": -np.arange(9.0, 0, -1), "true_g": np.full((9, 1), -1.0)}
     one = {
         **values,
@@ -221,9 +219,7 @@ def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
     ],
 )
 def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, expected):
-    """Feasible after the `first` evaluations, at 10 less the drops so far, each at an evaluation
-    that counts from 1.
-    """
+    """Feasible after `first` evaluations, at 10 less the drops so far, at evaluations from 1 on."""
     fallen = [sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)]
     level = 10 - np.array(fallen)
     g = np.where(np.arange(10) < first, 1.0, -1.0)[:, None]
@@ -233,9 +229,7 @@ def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, e
 
 @pytest.mark.parametrize("rows", [90, 120, 170, 1000])
 def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
-    """All descent is at the last evaluation of the first 70 %;
-    0.7 * 90 is a little less than 63.
-    """
+    """All descent is at the last evaluation of the first 70 %; 0.7 * 90 is just below 63."""
     level = np.where(np.arange(1, rows + 1) < 7 * rows // 10, 2.0, 1.0)
     toy, cell = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
     assert_allclose(toy.store().values(cell, "late_descent"), [[0]])

@@ -1,25 +1,18 @@
 """Records of several code paths or versions are counted together and named, in every report."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from tests.workflow.synthetic import Toy, noisy
+from tests.workflow.judge.claimed import claim
+from tests.workflow.synthetic import Toy, noisy, rewrite
 from workflow.judge import ledger
 from workflow.measure.mixture import END, sentences
-from workflow.trace import record
 
 
 def blas(architecture, library="numpy", version="0.3"):
-    return {
-        "library": library,
-        "name": "openblas",
-        "version": version,
-        "architecture": architecture,
-        "threads": 1,
-    }
+    named = {"library": library, "name": "openblas", "version": version, "threads": 1}
+    return {**named, "architecture": architecture}
 
 
 def path(architecture, capability=None, *, scipy=False, found=("X86_V3",)):
@@ -75,29 +68,10 @@ def toy(tmp_path):
         cell = made.add(name, noisy(0.5))
         for seed in cell.seeds:
             elsewhere = (name, seed) == ("B", 2)
-            change(made, cell, seed, header(SLOW if elsewhere else FAST, numpy="2.4"))
-    made.entry["claims"] = [
-        {
-            "id": "c",
-            "where": "nowhere",
-            "says": "A is better",
-            "check": {
-                "test": "less",
-                "metric": "simple_regret",
-                "left": ["A"],
-                "right": ["B"],
-                "problems": ["p"],
-            },
-        }
-    ]
+            more = header(SLOW if elsewhere else FAST, numpy="2.4")
+            rewrite(tmp_path / cell.record(seed), **more, cpu_seconds=1.0, peak_mib=1)
+    made.entry["claims"] = [claim()]
     return made
-
-
-def change(made, cell, seed, more):
-    path = made.root / cell.record(seed)
-    found = record.read(path)
-    more = {**more, "cpu_seconds": 1.0, "peak_mib": 1}
-    record.write(path, {**found.header, **more}, found.columns)
 
 
 def test_verdicts_say_so_and_say_no_word_where_nothing_is_mixed(toy):
@@ -105,7 +79,7 @@ def test_verdicts_say_so_and_say_no_word_where_nothing_is_mixed(toy):
     assert f"\n\n{START}: openblas of numpy" in (toy.root / "verdicts.md").read_text()
     (said,) = json.loads((toy.root / "verdicts.json").read_text())["mixed"]
     assert "SkylakeX (5 records), Haswell (1 record)" in said
-    change(toy, toy.cells["p", "B"], 2, header(FAST, numpy="2.4"))
+    rewrite(toy.root / toy.cells["p", "B"].record(2), **header(FAST, numpy="2.4"))
     ledger.write(toy.store(), toy.root)
     assert "mixed" not in (toy.root / "verdicts.md").read_text()
     assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == []

@@ -6,9 +6,6 @@ moves together. A rate that is known must lie within four Monte-Carlo errors of 
 missed by as much.
 """
 
-from __future__ import annotations
-
-from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -19,7 +16,6 @@ from scipy import stats
 from tests.workflow.synthetic import cell
 from workflow.judge import claims
 from workflow.judge.checks import compare
-from workflow.judge.claims import Verdict
 from workflow.judge.evidence import Evidence
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED
 from workflow.measure.statistics import (
@@ -42,7 +38,7 @@ FAMILY = {**LESS, "right": ["B", "C", "D", "E"]}
 class Drawn:
     """Stands in for the store: the values of each curve, one per seed."""
 
-    def __init__(self, ends: Mapping[str, np.ndarray]) -> None:
+    def __init__(self, ends):
         self.ends = ends
 
     def values(self, run, name):
@@ -73,17 +69,11 @@ class Drawn:
 def paper(n):
     """Five curves on one problem, planned and never run."""
     cells = {("p", name): cell("p", name, n, 1) for name in "ABCDE"}
-    return Paper(
-        "toy",
-        "paper",
-        {"scales": {"paper": {}}, "problems": {"p": {}}},
-        tuple(cells.values()),
-        cells,
-        {},
-    )
+    entry = {"scales": {"paper": {}}, "problems": {"p": {}}}
+    return Paper("toy", "paper", entry, tuple(cells.values()), cells, {})
 
 
-def judged(draw, n, check=LESS, repeats=REPEATS) -> list[Verdict]:
+def judged(draw, n, check=LESS, repeats=REPEATS):
     """Verdicts on `repeats` draws; draw(rng) gives the (n,) values of each curve."""
     rng, toy = np.random.default_rng(n), paper(n)
     claim = {"id": "c", "where": "Fig. 1", "says": "what the check says", "check": check}
@@ -91,9 +81,7 @@ def judged(draw, n, check=LESS, repeats=REPEATS) -> list[Verdict]:
 
 
 def shifted(n, *means):
-    """Curves whose values differ in their means; instance and design move all of them, as they do
-    in paired runs.
-    """
+    """Curves whose means differ; instance and design move all of them, as in paired runs."""
 
     def draw(rng):
         common = 3 * rng.standard_normal(n)
@@ -172,9 +160,7 @@ def test_a_difference_of_the_tolerance_is_called_equivalent_at_that_level(n, sid
 
 @SEEDS
 def test_a_share_of_the_right_side_is_as_uncertain_as_that_side(n):
-    """A difference of exactly a fifth, where what moves both sides moves the tolerance and not the
-    difference.
-    """
+    """A difference of a fifth, where what moves both sides moves the tolerance alone."""
 
     def draw(rng):
         common = 3 * rng.standard_normal(n)
@@ -221,9 +207,7 @@ def decided_shares(n, bounds, side, true):
 
 
 def test_what_shares_of_few_seeds_can_show():
-    """Five of five show more than a half, nine of ten do; that more than 90 % of the seeds do
-    something ten cannot show.
-    """
+    """Five of five show more than a half, nine of ten do; ten cannot show more than 90 %."""
     assert [hits for hits in range(6) if share(hits, 5, at_least=0.5).p <= LEVEL] == [5]
     assert [hits for hits in range(11) if share(hits, 10, at_least=0.5).p <= LEVEL] == [9, 10]
     assert [hits for hits in range(11) if share(hits, 10, at_least=0.9).p <= LEVEL] == []
@@ -234,9 +218,7 @@ def test_what_shares_of_few_seeds_can_show():
 
 @SEEDS
 def test_curves_of_the_same_skewed_distribution_are_told_apart_in_at_most_5_percent(n):
-    """Regrets are lognormal rather than normal; the difference of two curves that do not differ is
-    symmetric all the same.
-    """
+    """Regrets are lognormal; the difference of two equal curves is symmetric all the same."""
 
     def draw(rng):
         return {name: rng.lognormal(0, 1, n) for name in "AB"}
@@ -268,9 +250,7 @@ def test_skewed_differences_are_a_limit_of_the_tests(n):
 
 @SEEDS
 def test_power_is_that_of_the_noncentral_t(n):
-    """An effect of 1.5 standard deviations of the paired differences; two looks have a little less
-    power than one at all seeds.
-    """
+    """An effect of 1.5 deviations of the differences; two looks have a little less power."""
     critical = stats.t.ppf(LEVEL, n - 1)
     power = stats.nct.cdf(critical, n - 1, -1.5 * np.sqrt(n))
     assert power == pytest.approx({5: 0.86, 10: 0.9965}[n], abs=0.01)

@@ -1,6 +1,4 @@
-"""The RO-Crate of a deposit: every file is there and described, what the profile Process Run Crate
-asks for is stated, and the same commit gives the same bytes.
-"""
+"""The RO-Crate of a deposit: all files described, its profile kept, the same bytes again."""
 
 import hashlib
 import shutil

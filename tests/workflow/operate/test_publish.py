@@ -1,6 +1,4 @@
-"""`python -m workflow.publish` adds finished, current records to the published ones and overwrites
-nothing unasked.
-"""
+"""`workflow.publish` adds finished, current records and overwrites nothing unasked."""
 
 import shutil
 from dataclasses import replace

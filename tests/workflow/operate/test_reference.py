@@ -1,6 +1,4 @@
-"""`make reference` draws the largest scale with records, replaces the committed report, and writes
-parts of the docs.
-"""
+"""`make reference` replaces committed reports by drawings and writes parts of the docs."""
 
 import json
 

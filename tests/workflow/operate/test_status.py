@@ -1,15 +1,12 @@
 """What is done, what it has cost and what is still to be made, from plans and files alone."""
 
-from __future__ import annotations
-
 import pytest
 
-from tests.workflow.synthetic import Toy, noisy
+from tests.workflow.synthetic import Toy, noisy, rewrite
 from workflow.measure.store import BadRecords, without_published
 from workflow.operate import publish, status
 from workflow.plan import costs
 from workflow.plan.costs import duration
-from workflow.trace import record
 
 
 @pytest.fixture
@@ -22,14 +19,8 @@ def cell(toy):
     """Four records that took 10, 20, 30 and 40 seconds."""
     made = toy.add("A", noisy(0.5))
     for seed in made.seeds:
-        change(toy, made, seed, cpu_seconds=10.0 * (seed + 1))
+        rewrite(toy.root / made.record(seed), cpu_seconds=10.0 * (seed + 1))
     return made
-
-
-def change(toy, part, number, **header):
-    path = toy.root / part.record(number)
-    found = record.read(path)
-    record.write(path, {**found.header, **header}, found.columns)
 
 
 def states(toy, plan=None):
@@ -47,7 +38,7 @@ def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, ce
     plan = without_published(toy.paper, toy.root)
     assert states(toy, plan) == ["done"] * 4
     (toy.root / cell.record(0)).unlink()
-    change(toy, cell, 1, digest="of other code")
+    rewrite(toy.root / cell.record(1), digest="of other code")
     assert states(toy, plan) == ["published", "published", "done", "done"]
     total = status.summary([plan], toy.root).iloc[-1]
     assert status.sentence(total, 1) == "4 runs: 2 done, 2 published"
@@ -56,14 +47,14 @@ def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, ce
 
 @pytest.mark.parametrize("wrong", [{"digest": "of other code"}, {"status": "cutoff"}])
 def test_what_a_report_would_refuse_is_stale(toy, cell, wrong):
-    change(toy, cell, 2, **wrong)
+    rewrite(toy.root / cell.record(2), **wrong)
     assert states(toy) == ["done", "done", "stale", "done"]
     with pytest.raises(BadRecords):
         toy.store().check([cell])
 
 
 def test_a_run_that_an_evaluation_ended_is_made(toy, cell):
-    change(toy, cell, 2, status="timeout")
+    rewrite(toy.root / cell.record(2), status="timeout")
     assert states(toy) == ["done", "done", "timeout", "done"]
 
 

@@ -1,7 +1,5 @@
 """What is told of jobs that did not finish: their last words, and of no other job."""
 
-from __future__ import annotations
-
 import pytest
 
 from workflow.operate.unfinished import LAST, complaints, logs

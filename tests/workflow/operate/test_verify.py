@@ -1,6 +1,4 @@
-"""Some records are made again: what agrees, what differs and where, what is damaged, stale or too
-dear; nothing is written.
-"""
+"""Records made again: what agrees, differs, is damaged, stale or too dear; nothing is written."""
 
 import datetime
 import shutil
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.workflow import checkout, synthetic
+from tests.workflow.synthetic import rewrite
 from workflow.measure import condense
 from workflow.operate import verify
 from workflow.trace import one_path, record
@@ -24,27 +23,15 @@ studies:
        9], dimensions: [1, 2],
      batch: [1, 3], bandwidth: [0.3, 3], lam: [1.0e-3, 10]}}
 """
-MADE = {
-    "python": "3.11.7",
-    "libraries": {"numpy": installed("numpy")},
-    "kernels": one_path.LEVEL,
-    "machine": "Linux, another CPU",
-    "threads": 1,
-    "commit": "abc",
-}
-HEADER = {
-    "best": 1.5,
-    "recommendation": {"query": [0.25, 0.5], "true": 0.125, "true_g": []},
-    "digest": "d",
-    "provenance": MADE,
-}
+MADE = {"python": "3.11.7", "libraries": {"numpy": installed("numpy")}, "kernels": one_path.LEVEL}
+MADE |= {"machine": "Linux, another CPU", "threads": 1, "commit": "abc"}
+RECOMMENDED = {"query": [0.25, 0.5], "true": 0.125, "true_g": []}
+HEADER = {"best": 1.5, "recommendation": RECOMMENDED, "digest": "d", "provenance": MADE}
 
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A copy of the repository in which two seeds of a cell and a study were
-    run.
-    """
+    """A copy of the repository in which two seeds of a cell and a study were run."""
     copy = checkout.make(tmp_path_factory.mktemp("verify"))
     with (copy / "papers" / "mini.yaml").open("a") as paper:
         paper.write(STUDY)
@@ -64,11 +51,6 @@ def copy(made):
     yield made
     shutil.rmtree(made / "results", ignore_errors=True)
     (made / "kept").rename(made / "results")
-
-
-def rewrite(path, columns=None, **header):
-    found = record.read(path)
-    record.write(path, {**found.header, **header}, {**found.columns, **(columns or {})})
 
 
 def state(copy):
@@ -91,9 +73,7 @@ def test_cells_designs_and_studies_are_made_again_and_nothing_is_written(copy):
 
 @pytest.mark.slow
 def test_published_records_are_made_again_where_results_has_none(copy):
-    """One of them was changed before it was published, in a column that is kept; one in one that
-    is not.
-    """
+    """One was changed before in a column that is kept, one in a column that is not."""
     place = copy / "results" / "smoke" / "mini" / "abalone" / "uniform"
     for seed, name in ((0, "true"), (1, "y")):
         values = record.read(place / f"{seed}.parquet").columns[name]
@@ -115,10 +95,8 @@ def test_published_records_are_made_again_where_results_has_none(copy):
 
 
 @pytest.fixture
-def toy(tmp_path, monkeypatch):
-    """A plan of one cell with three seeds on real data and of a study, all current;
-    `verify` reads that plan.
-    """
+def toy(tmp_path, monkeypatch, plan_of):
+    """The plan that `verify` reads: three seeds on real data and a study, all current."""
     made = synthetic.Toy(tmp_path, seeds=3, budget=8)
     said = {"data_sha256": synthetic.SHA, "provenance": MADE}
     cell = made.add("A", synthetic.noisy(0.5))
@@ -126,12 +104,9 @@ def toy(tmp_path, monkeypatch):
         made.write(cell, seed, {"true": 0.5}, cpu_seconds=10.0 * seed, **said)
     study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
     rewrite(tmp_path / study.record(0), cpu_seconds=1.0, **said)
-    monkeypatch.setattr(verify.resolve, "planned", lambda: ["toy"])
-    monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
-    monkeypatch.setattr(verify, "load", lambda name, scale: made.paper)
+    plan_of(made)
     monkeypatch.setattr(verify.one_path, "kernels_here", lambda: one_path.LEVEL)
     monkeypatch.setattr(verify, "_table_here", lambda *_, **__: synthetic.SHA)
-    monkeypatch.chdir(tmp_path)
     return made
 
 
@@ -200,9 +175,7 @@ def test_the_draw_is_the_same_for_the_same_seed_and_a_larger_one_contains_it():
 
 
 def verified(monkeypatch, capsys, *arguments, rerun=None):
-    """The exit status and the output of a call in which a record is made again by reading it, or by
-    `rerun`.
-    """
+    """Exit status and output of a call where records are made again by reading or by `rerun`."""
     monkeypatch.setattr(
         verify, "rerun", rerun or (lambda candidate, folder: record.read(candidate.path))
     )

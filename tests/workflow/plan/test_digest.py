@@ -1,6 +1,4 @@
-"""What a run depends on: an edit of one algorithm touches its runs alone, an edit of a comment
-none.
-"""
+"""What a run depends on: an edit of an algorithm touches its runs, one of a comment none."""
 
 import itertools
 import shutil
@@ -22,9 +20,7 @@ ALGORITHMS = sorted(
 
 @pytest.fixture
 def copies(tmp_path):
-    """copies(edits) -> a fresh copy of the packages with {file: (old, new)} applied; old None
-    appends.
-    """
+    """copies(edits) -> a copy of the packages with {file: (old, new)} applied; None appends."""
     made = iter(range(100))
 
     def build(edits=()):
@@ -148,7 +144,6 @@ def test_a_file_that_moves_changes_nothing(copies):
 
 
 def package(root, **modules):
-    """Write a package of algorithms."""
     (root / "algorithms").mkdir()
     for name, text in {"__init__": "", **modules}.items():
         (root / "algorithms" / f"{name}.py").write_text(text)

@@ -2,14 +2,13 @@
 
 import copy
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import programs
 from tests.workflow.checkout import linked, write
 from workflow.plan import costs, exhibits, expand, resolve, selection
 from workflow.plan.expand import load
@@ -97,7 +96,6 @@ def mini(root):
 
 
 def changes(section, key, **settings):
-    """A change of one entry."""
     return lambda entry: entry[section][key].update(settings)
 
 
@@ -433,9 +431,7 @@ def test_figures_and_tables_of_other_scales_are_left_out(mini):
 def test_planning_imports_no_numerical_library():
     heavy = "[name for name in ('numpy', 'torch', 'scipy') if name in sys.modules]"
     probe = f"import sys, workflow.plan.expand as plan; plan.load('bbkb', 'paper'); print({heavy})"
-    found = subprocess.run(
-        [sys.executable, "-c", probe], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    found = programs.python("-c", probe, cwd=ROOT, check=True)
     assert found.stdout.strip() == "[]"
 
 

@@ -35,7 +35,6 @@ def changed(old, new):
 
 
 def check(text, more=""):
-    """The tiny paper with another check."""
     old = "check: {test: less, metric: cumulative_regret, left: [BKB], right: [uniform]}"
     return changed(old, f"check: {text}") + more
 

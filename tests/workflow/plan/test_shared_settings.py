@@ -1,6 +1,4 @@
-"""A reading of a setting that several methods share reaches all of them by one line, and none
-else.
-"""
+"""A reading of a setting that methods share reaches all of them by one line, and none else."""
 
 import copy
 
@@ -14,16 +12,8 @@ from workflow.plan.expand import load
 from workflow.plan.selection import figure_runs, place, table_cells
 from workflow.trace.cells import PlanError
 
-BOX = {
-    "is": "synthetic.rastrigin",
-    "d": 2,
-    "low": -5,
-    "high": 5,
-    "noise": 0.1,
-    "budget": 20,
-    "room": 4,
-    "init": {"design": "uniform", "n": 3},
-}
+BOX = {"is": "synthetic.rastrigin", "d": 2, "low": -5, "high": 5, "noise": 0.1}
+BOX |= {"budget": 20, "room": 4, "init": {"design": "uniform", "n": 3}}
 STANDARD = {"surrogate": {"standard": "population"}}
 REGION = {"is": "turbo.TuRBO", **TURBO}
 TOY = {

@@ -1,6 +1,4 @@
-"""Scales at which only some algorithms run on some problems: what is left out, where, and what
-stays a mistake.
-"""
+"""Scales at which some algorithms run on some problems: what is left out, what is a mistake."""
 
 import numpy as np
 import pytest
@@ -48,9 +46,7 @@ runs:
 
 @pytest.fixture
 def mini(tmp_path):
-    """mini(scale, **sections) -> the plan of a small paper that runs everything at scale `paper`
-    alone.
-    """
+    """mini(scale, **sections) -> the plan of a paper that runs everything at `paper` alone."""
     linked(tmp_path)
 
     def planned(scale, **sections):

@@ -1,6 +1,4 @@
-"""Workers that never wait: list scheduling by an independent heap, who is told when, and the
-one-worker limit.
-"""
+"""Workers that never wait: list scheduling by a heap, who is told when, the one-worker limit."""
 
 import heapq
 import itertools
@@ -10,8 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from algorithms.api import Arms, Observation, Optimizer
-from problems.api import Evaluation, Problem
+from tests.workflow.run.scripted import Scripted, alone, built, noise, problem
 from workflow.run import async_loop, loop
 from workflow.trace import record
 from workflow.trace.seeds import rng
@@ -20,14 +17,12 @@ A = 60
 WORKERS = [1, 2, 3, 7]
 
 
-class Script(Optimizer):
+class Script(Scripted):
     """Asks for the arms 0, 1, 2, ... in the order in which they begin, at most `width` at once."""
 
-    domains = (Arms,)
-
     def __init__(self, domain, rng, *, width=1):
-        super().__init__(domain, rng)
-        self.width, self.begun, self.rooms, self.missed = width, 0, [], []
+        super().__init__(domain, rng, width=width)
+        self.begun, self.missed = 0, []
 
     def ask(self, room, pending):
         known = np.array([arm for arm in range(self.begun) if arm not in self.x], dtype=np.int64)
@@ -37,36 +32,18 @@ class Script(Optimizer):
         self.begun += len(query)
         return query
 
-    def report(self):
-        return {"known": len(self.y)}
-
-
-def noise(i):
-    return rng(0, "noise", "toy", i)
-
-
-def problem(smooth, duration):
-    """Arms whose evaluations last `duration(query, draw)` simulated seconds."""
-    points, f = smooth(0, A=A)
-
-    def evaluate(query, draw):
-        seen = f[query] + 0.1 * draw.standard_normal(len(query))
-        return Evaluation(Observation.of(seen), Observation.of(f[query]), duration(query, draw))
-
-    return Problem(Arms(points), evaluate, best=1.0)
-
 
 @pytest.fixture
 def toy(smooth):
     """Every evaluation takes a time of its own, some fifty times as long as others."""
-    return problem(smooth, lambda query, draw: draw.lognormal(0.0, 1.0, size=len(query)))
+    return problem(smooth(0, A=A), lambda query, draw: draw.lognormal(0.0, 1.0, size=len(query)))
 
 
 @pytest.fixture
 def ties(smooth):
     """1, 2 or 3 seconds by the arm, so that evaluations begun at different times end together."""
     seconds = np.random.default_rng(5).integers(1, 4, size=A).astype(float)
-    return problem(smooth, lambda query, draw: seconds[query])
+    return problem(smooth(0, A=A), lambda query, draw: seconds[query])
 
 
 def finished(problem, progress, budget, workers):
@@ -81,15 +58,8 @@ def script(problem, workers, budget=40, width=1):
     )
 
 
-def durations(problem, count):
-    """Of the evaluations in the order in which they begin."""
-    return [float(problem.evaluate(np.array([i]), noise(i)).seconds[0]) for i in range(count)]
-
-
 def scheduled(lengths, workers):
-    """Start and end of each job when a job goes to the worker that is free first: Graham's list
-    scheduling.
-    """
+    """Start and end of each job that takes the worker free first: Graham's list scheduling."""
     free, begins = [0.0] * workers, []
     for length in lengths:
         begins.append(heapq.heappop(free))
@@ -99,7 +69,7 @@ def scheduled(lengths, workers):
 
 def begun(problem, case):
     """A run of some optimizer that was told one arm."""
-    progress = async_loop.Progress(case.build(problem.domain, rng(0, "optimizer", case.label)))
+    progress = async_loop.Progress(built(case, problem))
     query = np.array([7])
     async_loop.start(progress, query, loop.evaluate(problem, query, noise, first=0))
     return progress
@@ -109,9 +79,7 @@ def begun(problem, case):
 def test_one_worker_is_the_loop_of_batches_of_one(arms_case, toy, counted):
     query, columns = np.array([7, 3, 7]), []
     for module in (loop, async_loop):
-        progress = module.Progress(
-            arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
-        )
+        progress = module.Progress(built(arms_case, toy))
         start = module.start if counted else loop.start_from_data
         start(progress, query, loop.evaluate(toy, query, noise, first=0))
         while progress.rows < 22:
@@ -130,14 +98,13 @@ def test_one_worker_is_the_loop_of_batches_of_one(arms_case, toy, counted):
 
 
 def test_the_schedule_is_that_of_a_heap_of_free_workers(toy, ties):
-    """However many are asked for at once; what ends together is told in the order in which it
-    began, and every worker is busy to the end.
-    """
+    """However many are asked for: ties are told as they began, every worker is busy to the end."""
     for workers, width, chosen in itertools.product(WORKERS, [1, 2, 100], [toy, ties]):
         progress = script(chosen, workers, width=width)
         columns = progress.columns()
         assert progress.begun == 40 + workers - 1
-        began, ended = scheduled(durations(chosen, progress.begun), workers)
+        each = (chosen.evaluate(np.array([i]), noise(i)) for i in range(progress.begun))
+        began, ended = scheduled([float(one.seconds[0]) for one in each], workers)
         order = np.argsort(ended, kind="stable")[:40]
         assert_array_equal(columns["query"], order)
         assert_array_equal(columns["started"], began[order])
@@ -171,7 +138,7 @@ def test_a_row_reports_the_state_from_which_its_query_was_chosen(toy):
 
 
 def test_evaluations_that_take_no_time_are_told_in_order(smooth):
-    columns = script(problem(smooth, lambda query, draw: np.zeros(len(query))), 7).columns()
+    columns = script(problem(smooth(0, A=A), lambda query, draw: np.zeros(len(query))), 7).columns()
     assert_array_equal(columns["query"], np.arange(40))
     assert_array_equal(columns["finished"], np.zeros(40))
 
@@ -179,8 +146,7 @@ def test_evaluations_that_take_no_time_are_told_in_order(smooth):
 def test_the_noise_is_that_of_the_order_of_beginning(toy):
     for workers in WORKERS:
         columns = script(toy, workers).columns()
-        expected = [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in columns["query"]]
-        assert_array_equal(columns["y"], expected)
+        assert_array_equal(columns["y"], alone(toy, columns["query"], first=0))
         # some ended before others that had begun earlier
         assert workers == 1 or (np.diff(columns["query"]) < 0).any()
 
@@ -220,7 +186,7 @@ def test_a_counted_design_is_evaluated_at_once_and_begins_the_rows(toy):
     assert_array_equal(columns["started"][:5], np.zeros(5))
     assert_array_equal(columns["finished"][:5], np.full(5, together))
     assert_array_equal(np.sort(columns["started"][5:])[:2], [together, together])
-    later = [toy.evaluate(np.array([i]), noise(5 + i)).seen.y[0] for i in columns["query"][5:]]
+    later = alone(toy, columns["query"][5:], first=5)
     assert_array_equal(columns["y"], [*evaluation.seen.y, *later])
 
 
@@ -233,10 +199,7 @@ def test_existing_data_stand_in_no_row_take_no_time_and_no_noise_of_the_run(toy)
     assert_array_equal(columns["evaluation"], np.arange(20))
     assert_array_equal(columns["batch"], np.arange(1, 21))
     assert_array_equal(np.sort(columns["started"])[:2], [0, 0])
-    assert_array_equal(
-        columns["y"],
-        [toy.evaluate(np.array([i]), noise(5 + i)).seen.y[0] for i in columns["query"]],
-    )
+    assert_array_equal(columns["y"], alone(toy, columns["query"], first=5))
     assert columns["query"].max() < 50
 
 

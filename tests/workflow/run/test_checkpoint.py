@@ -1,7 +1,5 @@
 """A run goes on from its own checkpoint, to the same bits, or starts anew and says why."""
 
-from __future__ import annotations
-
 import logging
 import os
 import pickle

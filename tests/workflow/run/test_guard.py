@@ -1,8 +1,4 @@
-"""An evaluation leaves its surroundings as they were, and what it draws from global generators is
-its own.
-"""
-
-from __future__ import annotations
+"""An evaluation leaves its surroundings as they were; its global draws are its own."""
 
 import os
 import random

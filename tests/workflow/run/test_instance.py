@@ -17,16 +17,10 @@ REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
 
 def cell(algorithm=None, design="uniform", n=5):
     """A cell whose parameters the plan has already resolved."""
-    return Cell(
-        paper="toy",
-        scale="paper",
-        problem="p",
-        algorithm="a",
-        seeds=(0,),
-        budget=10,
-        problem_entry={"is": "tables.abalone", "room": 1, "init": {"design": design, "n": n}},
-        algorithm_entry={"is": "bkb.BKB", **(algorithm or {})},
-    )
+    named = {"paper": "toy", "scale": "paper", "problem": "p", "algorithm": "a"}
+    problem = {"is": "tables.abalone", "room": 1, "init": {"design": design, "n": n}}
+    entries = {"problem_entry": problem, "algorithm_entry": {"is": "bkb.BKB", **(algorithm or {})}}
+    return Cell(**named, seeds=(0,), budget=10, **entries)
 
 
 def problem(arms=20, reveals=REVEALS):

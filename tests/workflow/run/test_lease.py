@@ -1,7 +1,5 @@
 """One record, one writer: who holds a lease, who waits, and what a failed run leaves."""
 
-from __future__ import annotations
-
 import errno
 import multiprocessing
 import os

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from algorithms.api import Arms, Box, Observation, Optimizer
+from algorithms.api import Observation
 from problems.api import Evaluation, Problem
+from tests.workflow.run.scripted import Scripted, alone, built, noise, problem
 from workflow.run import loop
 from workflow.run.boundary import BadAnswer
 from workflow.trace import record
@@ -15,14 +16,12 @@ from workflow.trace.cells import UNLIMITED
 from workflow.trace.seeds import rng
 
 
-class Script(Optimizer):
+class Script(Scripted):
     """Asks for the arms 0, 1, 2, ... in batches of a given width, whatever it is told."""
 
-    domains = (Arms, Box)
-
     def __init__(self, domain, rng, *, width):
-        super().__init__(domain, rng)
-        self.width, self.rooms, self.told = width, [], []
+        super().__init__(domain, rng, width=width)
+        self.told = []
 
     def ask(self, room, pending):
         self.rooms.append(room)
@@ -32,23 +31,11 @@ class Script(Optimizer):
         super().tell(query, obs)
         self.told.append(len(query))
 
-    def report(self):
-        return {"known": len(self.y)}
-
-
-def noise(i):
-    return rng(0, "noise", "toy", i)
-
 
 @pytest.fixture
 def toy(smooth):
     points, f = smooth(0, A=40)
-
-    def evaluate(query, draw):
-        seen = f[query] + 0.1 * draw.standard_normal(len(query))
-        return Evaluation(Observation.of(seen), Observation.of(f[query]), f[query] * 2)
-
-    return Problem(Arms(points), evaluate, best=1.0)
+    return problem((points, f), lambda query, draw: f[query] * 2)
 
 
 def started(problem, optimizer, query=(7,)):
@@ -137,17 +124,15 @@ def test_existing_data_count_neither_in_the_rows_nor_in_the_budget(toy):
     assert_array_equal(columns["batch"], [1, 1, 1, 2, 2, 2, 3, 3])
     assert_array_equal(columns["query"], np.arange(5, 13))
     assert_array_equal(columns["report.known"], [5, 5, 5, 8, 8, 8, 11, 11])
-    assert_array_equal(
-        columns["y"], [toy.evaluate(np.array([i]), noise(i)).seen.y[0] for i in range(5, 13)]
-    )
+    assert_array_equal(columns["y"], alone(toy, range(5, 13), first=0))
 
 
 @pytest.mark.parametrize("room", [1, 4])
 def test_existing_data_and_a_counted_design_differ_only_in_what_counts(arms_case, toy, room):
     query, columns = [3, 9, 3, 27, 38], []
     for start, budget in ((known, 15), (started, 20)):
-        optimizer = arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
-        columns.append(finished(toy, start(toy, optimizer, query), budget, room).columns())
+        run = start(toy, built(arms_case, toy), query)
+        columns.append(finished(toy, run, budget, room).columns())
     data, counted = columns
     assert_array_equal(data.pop("evaluation"), counted.pop("evaluation")[5:] - 5)
     assert set(data) == set(counted)
@@ -198,16 +183,14 @@ def test_a_non_finite_objective_is_refused_with_its_index_and_query(toy, bad, si
         getattr(found, side).y[query == 13] = bad
         return found
 
-    problem = Problem(toy.domain, evaluate)
-    progress = started(problem, Script(toy.domain, rng(0), width=5))
-    with pytest.raises(
-        ArithmeticError,
-        match=f"evaluation 13: expected a finite objective at query 13, got {bad}: look at",
-    ):
-        finished(problem, progress, budget=30)
+    spoiled = Problem(toy.domain, evaluate)
+    progress = started(spoiled, Script(toy.domain, rng(0), width=5))
+    said = f"evaluation 13: expected a finite objective at query 13, got {bad}: look at"
+    with pytest.raises(ArithmeticError, match=said):
+        finished(spoiled, progress, budget=30)
     assert progress.rows == 11  # whole batches only: 1 + 5 + 5
     with pytest.raises(ArithmeticError, match="evaluation 0: "):
-        started(problem, Script(toy.domain, rng(0), width=5), query=[13])
+        started(spoiled, Script(toy.domain, rng(0), width=5), query=[13])
 
 
 @pytest.mark.parametrize("side", ["seen", "true"])
@@ -222,12 +205,9 @@ def test_a_non_finite_constraint_is_refused_too(toy, side):
         shown[side].g[query == 13, 1] = np.nan
         return Evaluation(**shown, seconds=found.seconds)
 
-    problem = Problem(toy.domain, evaluate)
-    with pytest.raises(
-        ArithmeticError,
-        match=r"evaluation 0: expected finite constraints at query 13, got \[ 0\. nan\]",
-    ):
-        started(problem, Script(toy.domain, rng(0), width=5), query=[13])
+    said = r"evaluation 0: expected finite constraints at query 13, got \[ 0\. nan\]"
+    with pytest.raises(ArithmeticError, match=said):
+        started(Problem(toy.domain, evaluate), Script(toy.domain, rng(0), width=5), query=[13])
 
 
 def test_an_answer_beyond_the_room_is_refused(toy):
@@ -241,7 +221,7 @@ def test_an_answer_beyond_the_room_is_refused(toy):
 
 
 def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):
-    progress = started(toy, arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label)))
+    progress = started(toy, built(arms_case, toy))
     finished(toy, progress, budget=20, room=4)
     twin = pickle.loads(pickle.dumps(progress))
     one, other = (
@@ -254,8 +234,7 @@ def test_a_step_pickled_and_continued_gives_the_identical_trace(arms_case, toy):
 @pytest.mark.parametrize("room", [1, UNLIMITED])
 def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, room):
     def columns(budget):
-        optimizer = arms_case.build(toy.domain, rng(0, "optimizer", arms_case.label))
-        return finished(toy, started(toy, optimizer), budget, room).columns()
+        return finished(toy, started(toy, built(arms_case, toy)), budget, room).columns()
 
     long = columns(60)
     for budget in (2, 13, 37):

@@ -1,8 +1,4 @@
-"""Runs as a user makes them: interrupted, repeated, shortened, and met by files that are not
-theirs.
-"""
-
-from __future__ import annotations
+"""Runs as a user makes them: interrupted, repeated, shortened, and met by others' files."""
 
 import errno
 import os
@@ -18,6 +14,7 @@ import numpy as np
 import pytest
 
 from algorithms.random_search import RandomSearch
+from tests import programs
 from tests.faults import steep
 from tests.workflow import checkout, supervised
 from workflow.plan import expand
@@ -37,6 +34,8 @@ time.process_time = lambda: (time.sleep(0.1), real())[1]
 
 LONG = ("BKB", "0", "--scale", "short", "--checkpoint-every", "0")
 PLACE = Path("results", "short", "mini", "abalone", "BKB", "0.parquet")
+SMOKE = ("uniform", "0", "--scale", "smoke")
+MADE = Path("results", "smoke", "mini", "abalone", "uniform", "0.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +59,6 @@ def state(tmp_path, monkeypatch):
 
 @pytest.fixture
 def copy(prepared, tmp_path):
-    """A checkout of its own."""
     return shutil.copytree(prepared, tmp_path / "copy", ignore=shutil.ignore_patterns("results"))
 
 
@@ -164,21 +162,20 @@ def test_a_stale_record_is_kept_in_the_store_and_in_a_file_of_the_users_refused(
     header = {"digest": "of other code", "status": "complete", "seed": 0}
     record.write(path, header, {"evaluation": np.arange(3)})
     content = path.read_bytes()
-    refused = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    refused = run(prepared, *SMOKE, "-o", str(path))
     assert refused.returncode == 1 and "name another file, or move it away" in refused.stderr
     assert path.read_bytes() == content
-    place = prepared / "results" / "smoke" / "mini" / "abalone" / "uniform" / "0.parquet"
+    place = prepared / MADE
     place.parent.mkdir(parents=True)
     shutil.copy(path, place)
-    assert run(prepared, "uniform", "0", "--scale", "smoke").returncode == 0
+    assert run(prepared, *SMOKE).returncode == 0
     assert record.read(place).rows == 30
     assert record.read(by_digest.place(prepared, header)).rows == 3
 
 
 def test_what_the_store_has_is_handed_out_unless_it_is_asked_for_again(copy, monkeypatch):
-    place = copy / "results" / "smoke" / "mini" / "abalone" / "uniform" / "0.parquet"
-    other = copy / "results" / "short" / "mini" / "abalone" / "uniform" / "0.parquet"
-    assert run(copy, "uniform", "0", "--scale", "smoke").returncode == 0
+    place, other = copy / MADE, copy / PLACE.parents[1] / "uniform" / "0.parquet"
+    assert run(copy, *SMOKE).returncode == 0
     before, content = place.stat().st_ino, place.read_bytes()
     place.unlink()
     # another scale with the same budget has the same digest
@@ -188,21 +185,21 @@ def test_what_the_store_has_is_handed_out_unless_it_is_asked_for_again(copy, mon
         assert handed.returncode == 0 and "30 evaluations" not in handed.stderr
         assert path.stat().st_ino == before
     monkeypatch.setenv("NOREGRET_AGAIN", "1")
-    again = run(copy, "uniform", "0", "--scale", "smoke")
+    again = run(copy, *SMOKE)
     assert again.returncode == 0 and "30 evaluations, complete" in again.stderr
     assert place.read_bytes() == content  # the times of the first
 
 
 def test_a_run_that_is_made_again_with_another_trace_keeps_both(copy, monkeypatch):
-    place = copy / "results" / "smoke" / "mini" / "abalone" / "uniform" / "0.parquet"
-    assert run(copy, "uniform", "0", "--scale", "smoke").returncode == 0
+    place = copy / MADE
+    assert run(copy, *SMOKE).returncode == 0
     header = record.read(place).header
     kept = by_digest.place(copy, header)
     for path in (place, kept):
         path.unlink()
     other = record.write(kept, header, {"evaluation": np.arange(3)})
     monkeypatch.setenv("NOREGRET_AGAIN", "1")
-    again = run(copy, "uniform", "0", "--scale", "smoke")
+    again = run(copy, *SMOKE)
     assert again.returncode == 0 and "the first is kept as" in again.stderr
     assert record.read(kept.with_name(f"0.parquet.{other[:8]}")).rows == 3
     assert trace(place) == trace(kept) == header["trace_sha256"]
@@ -223,7 +220,7 @@ def test_where_there_are_no_hard_links_a_record_is_copied(tmp_path, monkeypatch)
 def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
     path, content = tmp_path / "run.parquet", b"PAR1 half a file"
     path.write_bytes(content)
-    found = run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path))
+    found = run(prepared, *SMOKE, "-o", str(path))
     assert found.returncode == 1
     assert "error:" in found.stderr
     assert "move it away" in found.stderr
@@ -231,7 +228,7 @@ def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
     path.unlink()
     inodes = set()
     for _ in range(2):  # what is whole and of this code is kept
-        assert run(prepared, "uniform", "0", "--scale", "smoke", "-o", str(path)).returncode == 0
+        assert run(prepared, *SMOKE, "-o", str(path)).returncode == 0
         inodes.add(path.stat().st_ino)
     assert len(inodes) == 1 and [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
 
@@ -350,14 +347,8 @@ def test_the_command_line_loads_no_numerical_library_before_its_kernels_are_chos
         "import sys; import workflow.run.job;"
         "print(*{'numpy', 'scipy', 'torch', 'pyarrow', 'pandas'} & set(sys.modules))"
     )
-    found = subprocess.run(
-        [sys.executable, "-c", asks],
-        env={**os.environ, "PYTHONPATH": str(checkout.ROOT)},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    environment = {**os.environ, "PYTHONPATH": str(checkout.ROOT)}
+    found = programs.python("-c", asks, env=environment, cwd=tmp_path, check=True)
     assert found.stdout.split() == []
 
 
@@ -387,7 +378,7 @@ def made(prepared, tmp_path_factory):
     def run_on(problem):
         if problem not in records:
             path = folder / f"{problem}.parquet"
-            command = ("tiny", problem, "uniform", "0", "--scale", "smoke", "-o", str(path))
+            command = ("tiny", problem, *SMOKE, "-o", str(path))
             checkout.succeed(prepared, "workflow.run", *command)
             records[problem] = record.read(path)
         return records[problem]

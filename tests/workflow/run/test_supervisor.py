@@ -1,7 +1,5 @@
 """A run that hangs or dies: its parent lives, says what happened and goes on."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

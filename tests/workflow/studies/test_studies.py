@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 
 from algorithms.api import Arms, Box, Observation
 from algorithms.parts.arms import ExactPosterior, GaussianTable, Pulls, SketchedPosterior
@@ -18,35 +18,31 @@ SMALL = {"arms": [5, 20], "dimensions": [1, 4], "batch": [1, 8]}
 SMALL |= {"bandwidth": [0.3, 3.0], "lam": [1e-3, 10.0]}
 
 
-def problem(arms: int = 120) -> Problem:
-    """A smooth function on random points of the plane,
-    seen with noise of standard deviation 0.1.
-    """
+def problem(arms=120):
+    """A smooth function on random points of the plane, with noise of deviation 0.1."""
     points = rng(7, "test", "arms").standard_normal((arms, 2))
     near, far = (((points - centre) ** 2).sum(axis=1) for centre in (0.5, -1.0))
     f = np.exp(-near) + 0.5 * np.exp(-far)
 
-    def evaluate(query: np.ndarray, noise: np.random.Generator) -> Evaluation:
+    def evaluate(query, noise):
         seen = f[query] + 0.1 * noise.standard_normal(len(query))
         return Evaluation(Observation.of(seen), Observation.of(f[query]), np.zeros(len(query)))
 
     return Problem(Arms(points), evaluate, best=float(f.max()))
 
 
-def sketch(settings: list[list[float]], T: int = 60, seed: int = 0) -> dict[str, np.ndarray]:
+def sketch(settings, T=60, seed=0):
     options = {"per_decade": 4, "epsilon": 0.5, "exact": "distinct-arms", **MODEL}
     return sketch_accuracy.run(seed, problem(), T=T, settings=settings, **options)
 
 
-def batches(
-    settings: list[list[float]], rule: str = "global", parallelism: int = 0, T: int = 150
-) -> dict[str, np.ndarray]:
+def batches(settings, rule="global", parallelism=0, T=150):
     options = {"C": 2, "rule": rule, "parallelism": parallelism, "inclusion": "per-pull"}
     options |= {"exact": "distinct-arms", "bandwidth": 1.0, "confidence": CONFIDENCE}
     return batching.run(0, problem(), T=T, settings=settings, **options)
 
 
-def seconds(T: int = 30) -> dict[str, np.ndarray]:
+def seconds(T=30):
     options = {
         "T_textbook": 20,
         "per_decade": 3,
@@ -269,8 +265,7 @@ def test_components_are_those_of_a_slow_flood():
 
 def test_a_search_space_depends_on_no_seed_and_needs_neighbours():
     one, other = (search_space.run(seed, architectures(), bandwidths=[2.0]) for seed in (0, 1))
-    for name in one:
-        assert_array_equal(one[name], other[name])
+    assert_equal(one, other)
     assert {column.dtype.str for column in one.values()} <= {"<f8", "<i8"}
     with pytest.raises(ValueError, match="expected arms with neighbours, got none"):
         search_space.run(0, problem(), bandwidths=[2.0])

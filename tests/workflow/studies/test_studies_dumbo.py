@@ -1,12 +1,10 @@
-"""DuMBO's studies: bounds and their counter-example in closed form, maxima against grids,
-posteriors against dense ones.
-"""
+"""DuMBO's studies: bounds in closed form, maxima against grids, posteriors against dense ones."""
 
 from math import log, nan, pi, sqrt
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 from sklearn.gaussian_process.kernels import Matern
 
 import algorithms
@@ -38,26 +36,10 @@ from workflow.studies.paired import noise
 from workflow.trace.seeds import rng
 
 FITTED = {"gram": "noisy", "points_per_axis": 10}
-METHOD = {
-    "is": "dumbo.DuMBO",
-    **changed(
-        DUMBO,
-        **FITTED,
-        fit_steps=10,
-        new_steps=30,
-        models=3,
-        fit_start="inherited",
-        raw=64,
-        starts=4,
-        climb_steps=20,
-        rounds=4,
-    ),
-}
+FITS = {"fit_steps": 10, "new_steps": 30, "models": 3, "fit_start": "inherited"}
+CLIMBS = {"raw": 64, "starts": 4, "climb_steps": 20, "rounds": 4}
+METHOD = {"is": "dumbo.DuMBO", **changed(DUMBO, **FITTED, **FITS, **CLIMBS)}
 SCALES = {"lengthscale": [0.1, 1.0], "outputscale": [0.3, 3.0], "noise": [1e-3, 0.1]}
-
-
-def equal(found, again):
-    return all(np.array_equal(found[name], again[name], equal_nan=True) for name in found)
 
 
 def tidy(found):
@@ -85,17 +67,8 @@ def gram(factors, kernel, A, B):
 
 
 def bounds(seed=0, graphs=300, posteriors=60, family=(2, 5, 10, 50)):
-    return variance_bounds.run(
-        seed,
-        None,
-        graphs=graphs,
-        posteriors=posteriors,
-        factors=[1, 12],
-        dims=[1, 10],
-        observations=[1, 20],
-        family=family,
-        **SCALES,
-    )
+    sizes = {"factors": [1, 12], "dims": [1, 10], "observations": [1, 20], "family": family}
+    return variance_bounds.run(seed, None, graphs=graphs, posteriors=posteriors, **sizes, **SCALES)
 
 
 def test_with_a_sum_of_variances_the_theorem_holds_and_is_sharp():
@@ -123,9 +96,7 @@ def test_two_factors_by_hand():
 
 
 def test_the_derivatives_that_the_proof_compares():
-    """Q_k by differences; on a star of 30 factors with a still centre that of the centre is far
-    above 1.
-    """
+    """Q_k by differences; on a star of 30 factors with a still centre that is far above 1."""
     graph = FactorGraph.of([(0, 1), (1, 2), (3,), (2, 3), (0,)], 4)
     variance, step = np.array([0.5, 2.0, 1.0, 0.1, 3.0]), 1e-6
     moved = variance + step * np.array([[1.0], [-1.0]])[:, :, None] * np.eye(5)  # (2, 5, 5)
@@ -182,7 +153,7 @@ def test_given_sums_factors_are_correlated_and_sigma_is_another():
     assert np.median(found["together"][correlated]) < 0.9
     complete = correlated & (found["graph"] == variance_bounds.COMPLETE) & (found["size"] > 1)
     assert (found["lower"][complete] < 1 - 1e-6).mean() > 0.9  # (6) is not sigma_t there
-    assert equal(found, bounds(graphs=0, posteriors=50))
+    assert_equal(found, bounds(graphs=0, posteriors=50))
     assert not np.array_equal(found["lower"], bounds(1, graphs=0, posteriors=50)["lower"])
 
 
@@ -205,7 +176,7 @@ def test_observed_outputs_never_raise_a_variance():
     assert alone.any()
     assert_allclose(found["largest"][alone], 1)
     assert found["median"][~alone].min() < 0.1
-    assert equal(found, outputs())
+    assert_equal(found, outputs())
 
 
 # the maximum of (8)
@@ -220,17 +191,9 @@ def process(factors, d, seed=0, n=12):
 
 
 def maxima(graphs, settings, instances=3, grid=9, **changes):
-    return admm_maximum.run(
-        0,
-        None,
-        graphs=graphs,
-        instances=instances,
-        observations=12,
-        grid=grid,
-        settings=settings,
-        optimizer={**METHOD, **changes},
-        **SCALES,
-    )
+    given = {"instances": instances, "observations": 12, "grid": grid, **SCALES}
+    given |= {"settings": settings, "optimizer": {**METHOD, **changes}}
+    return admm_maximum.run(0, None, graphs=graphs, **given)
 
 
 def test_a_process_knows_its_moments_at_points_and_on_grids():
@@ -331,7 +294,7 @@ def test_settings_are_what_is_run():
     assert_array_equal(found["tolerance"], [0.3, 0.3, 1e-9, 1e-9])
     assert (found["rounds"][2:] == 3).all() and (found["met"][2:] == 0).all()
     assert (found["rounds"][:2] <= 2).all()
-    assert equal(found, again)
+    assert_equal(found, again)
     with pytest.raises(ValueError, match="exploration: expected frozen or complete, got 'x'"):
         maxima(["triangle"], [("x", 0.1, 1)])
 
@@ -340,19 +303,9 @@ def test_settings_are_what_is_run():
 
 
 def regrets(seed=0, outputs="sum", points=4, T=12, draws=3, delta=0.1, factors=((0, 1), (1, 2))):
-    return regret_bound.run(
-        seed,
-        None,
-        factors=factors,
-        outputs=outputs,
-        points=points,
-        queries=T,
-        draws=draws,
-        delta=delta,
-        lengthscale=0.3,
-        outputscale=1.0,
-        noise=0.01,
-    )
+    kernel = {"lengthscale": 0.3, "outputscale": 1.0, "noise": 0.01}
+    given = {"factors": factors, "outputs": outputs, "points": points, "draws": draws, **kernel}
+    return regret_bound.run(seed, None, queries=T, delta=delta, **given)
 
 
 def on_a_grid(points=3):
@@ -396,9 +349,7 @@ def test_draws_have_the_prior_covariance_and_depend_on_their_own_variables():
 
 
 def test_f_is_within_its_bounds_and_so_is_the_regret():
-    """With delta = 1/2 at least half of all functions have to be, everywhere and always; far more
-    are.
-    """
+    """At delta = 1/2 half of all functions have to be, everywhere and always; more are."""
     found = finite(regrets(points=3, T=15, draws=20, delta=0.5))
     everywhere = found["covered"].reshape(20, 15).min(1) == 1
     assert everywhere.mean() >= 0.5
@@ -414,9 +365,7 @@ def test_f_is_within_its_bounds_and_so_is_the_regret():
 
 
 def test_before_any_datum_the_bounds_are_the_priors():
-    """Both factors have variance 1 and are neighbours:
-    (6) = 2 sqrt(1/4 + 1/4) = sqrt 2 = sigma_t.
-    """
+    """Two neighbours of variance 1: (6) = 2 sqrt(1/4 + 1/4) = sqrt 2 = sigma_t."""
     found = regrets(T=1, draws=1)
     assert found["bound"][0] / found["width"][0] == pytest.approx(2 * sqrt(2))
     assert found["bound_deviation"][0] == pytest.approx(found["bound"][0])
@@ -424,9 +373,7 @@ def test_before_any_datum_the_bounds_are_the_priors():
 
 
 def test_a_sum_does_not_tell_its_factors_apart_and_outputs_do():
-    """However often all of D is observed, (6) stays where sigma_t vanishes; so the query comes to a
-    halt, with some regret.
-    """
+    """(6) stays where sigma_t vanishes, so that the query comes to a halt, with some regret."""
     factors, _, grid, prior = on_a_grid()
     everywhere = np.tile(np.arange(len(grid)), 1000)
     data = regret_bound.Evaluated.of(everywhere, np.zeros((2, len(everywhere))))
@@ -448,7 +395,7 @@ def test_a_sum_does_not_tell_its_factors_apart_and_outputs_do():
 
 
 def test_regrets_repeat_themselves():
-    assert equal(regrets(T=4), regrets(T=4))
+    assert_equal(regrets(T=4), regrets(T=4))
     assert not np.array_equal(regrets(T=4)["regret"], regrets(1, T=4)["regret"])
     longer = regrets(T=8)["regret"].reshape(3, 8)
     assert_array_equal(longer[:, :4], regrets(T=4)["regret"].reshape(3, 4))
@@ -517,7 +464,7 @@ def test_rows_are_means_over_what_was_sampled():
     assert_allclose(found["agreement_singletons"], 2 / 3)
     assert_allclose(found["agreement_whole"], 1 / 3)
     assert_array_equal(found["density"], found["agreement_whole"])
-    assert equal(found, recovery(T=9, n=3, every=2))
+    assert_equal(found, recovery(T=9, n=3, every=2))
     assert decomposition_recovery._mean([1.0, nan, 2.0]) == 1.5
     assert np.isnan(decomposition_recovery._mean([nan, nan]))
 
@@ -580,14 +527,10 @@ def test_one_observation_in_closed_form():
     k = 100 * float(Matern(6.0, nu=2.5)([[0.0]], [[x]])[0, 0])
     found = levels(levels=[2.0])
     assert found["deviation"][0] == pytest.approx(sqrt(100 - k**2 / 104))
-    y = 10 * np.sin(x) / x + 2.0 * found_normal()[0]
-    assert found["error"][0] == pytest.approx(abs(k / 104 * y - 10))
-
-
-def found_normal():
     draw = rng(0, "study", "design")
     draw.uniform(-1.0, 1.0, (12, 1))
-    return draw.standard_normal(12)
+    y = 10 * np.sin(x) / x + 2.0 * draw.standard_normal(12)[0]
+    assert found["error"][0] == pytest.approx(abs(k / 104 * y - 10))
 
 
 # the growth of seconds
@@ -615,7 +558,8 @@ def test_every_method_is_timed_at_every_t():
     assert_array_equal(found["factors"][2:6], [2, 2, 4, 4])
     assert (found["timing.seconds"] > 0).all()
     untimed = {name: column for name, column in found.items() if not name.startswith("timing.")}
-    assert equal(untimed, growth(repeats=2))
+    again = growth(repeats=2)
+    assert_equal({name: again[name] for name in untimed}, untimed)
     only = growth(optimizers={"DEC-HBO": QUERIES["DEC-HBO"]})
     assert_array_equal(only["factors"], found["factors"][6:])
 

@@ -15,15 +15,7 @@ from tests.algorithms.grouped import changed
 from tests.settings import NETWORK
 from workflow.studies import confidence_ball, growth_condition, parametric_regret
 
-SHAPE = {
-    "centre": 0.5,
-    "mu": 40,
-    "tau": 2,
-    "gamma": 0.5,
-    "waves": 16,
-    "height": 0.6,
-    "points": 1001,
-}
+SHAPE = {"centre": 0.5, "mu": 40, "tau": 2, "gamma": 0.5, "waves": 16, "height": 0.6}
 BOX = {"low": -5, "high": 5}
 METHOD = {
     "is": "go_ucb.GOUCB",
@@ -36,7 +28,7 @@ def f1(noise=0.0):
 
 
 def test_the_loss_keeps_its_bounds_with_many_minima_and_is_convex_near_the_best_one():
-    found = growth_condition.run(0, f1(), **SHAPE)
+    found = growth_condition.run(0, f1(), **SHAPE, points=1001)
     assert (found["loss"] >= found["lower_bound"]).all()
     assert_allclose(found["lower_bound"], np.minimum(found["strong_convexity"], found["growth"]))
     best = int(np.argmin(found["loss"]))

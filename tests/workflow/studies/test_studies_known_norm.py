@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import yaml
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 
 from algorithms.bbkb import BBKB
 from algorithms.parts.arms import ExactPosterior, GaussianTable
@@ -257,13 +257,9 @@ def test_the_bound_on_the_dictionary_can_be_broken():
     assert not holds("bbkb", "thm1-dictionary: circle of 5000 arms, qbar = 2", found, qbar=0.3)
 
 
-def few_arms():
-    """Three arms that know little of each other: GP-BUCB soon pulls the best one only."""
-    return ring(arms=3, centres=2, bandwidth=0.3)
-
-
 def test_bbkb_keeps_the_chain_of_theorem_2_and_one_that_never_learns_breaks_it(monkeypatch):
-    problem = few_arms()
+    # three arms that know little of each other: GP-BUCB soon pulls the best one only
+    problem = ring(arms=3, centres=2, bandwidth=0.3)
     found = regrets(problem, [1200.0], T=6000, bandwidth=0.3)
     assert found["hypothesis_met"].all()
     assert (found["qbar_needed"] < 1200).all()
@@ -300,6 +296,5 @@ def test_regrets_are_paired_and_sums_of_variances_those_of_the_exact_posterior()
 
 def test_a_study_of_regrets_repeats():
     one, other = (regrets(ring(arms=40), [5.0], T=40) for _ in range(2))
-    for name in one:
-        assert_array_equal(one[name], other[name], err_msg=name)
+    assert_equal(one, other)
     assert {column.dtype.str for column in one.values()} <= {"<f8", "<i8"}

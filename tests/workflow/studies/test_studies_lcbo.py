@@ -1,13 +1,11 @@
-"""LCBO's four studies: residuals and paths by hand, errors against closed forms and grids, the
-theory's schedule counted.
-"""
+"""LCBO's studies: residuals and paths by hand, errors against grids, the theory's schedule."""
 
 from dataclasses import dataclass, field
 from math import inf
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose, assert_array_equal, assert_equal
 
 from algorithms.api import Arms, Box
 from problems import load
@@ -22,20 +20,9 @@ from workflow.studies import best_known, error_functions, exact_oracle, noisy_sc
 from workflow.trace.seeds import rng
 
 THEORY = {"power_step": -0.5, "power_penalty": 0.25}
-METHOD = {
-    "is": "lcbo.LCBO",
-    **changed(
-        LCBO,
-        **{**LCBO_THEORY, "step_length": 1.0},
-        every=5,
-        fit_steps=1,
-        temperature=0.1,
-        delta=1.0,
-        climb_steps=20,
-        climb_rate=0.02,
-        constraints="equality",
-    ),
-}
+GIVEN = {**LCBO_THEORY, "step_length": 1.0, "every": 5, "fit_steps": 1, "constraints": "equality"}
+CLIMBS = {"climb_steps": 20, "climb_rate": 0.02, "temperature": 0.1, "delta": 1.0}
+METHOD = {"is": "lcbo.LCBO", **changed(LCBO, **GIVEN, **CLIMBS)}
 
 
 @dataclass
@@ -55,30 +42,15 @@ class Quadratic:
         return np.stack([x - self.a, self.w])
 
 
-def problem_of(functions, d, offset):
-    return Problem(
-        Box(d), lambda query, rng: None, reveals={"functions": functions, "offset": offset}
-    )
-
-
 def quadratic(a, w, offset):
-    return problem_of(Quadratic(np.array(a), np.array(w)), len(a), offset)
+    revealed = {"functions": Quadratic(np.array(a), np.array(w)), "offset": offset}
+    return Problem(Box(len(a)), lambda query, rng: None, reveals=revealed)
 
 
 def drawn(seed=0, d=2, constraints=2, offset=0.5, noise=0.1):
-    return load("gp_samples.within_model")(
-        np.random.default_rng(seed),
-        d=d,
-        constraints=constraints,
-        offset=offset,
-        features=200,
-        noise=noise,
-        lengthscales="official-code",
-    )
-
-
-def equal(found, again):
-    return all(np.array_equal(found[name], again[name], equal_nan=True) for name in found)
+    given = {"d": d, "constraints": constraints, "offset": offset, "noise": noise, "features": 200}
+    draw = np.random.default_rng(seed)
+    return load("gp_samples.within_model")(draw, **given, lengthscales="official-code")
 
 
 def follow(problem, seed=0, K=200, **changes):
@@ -181,9 +153,7 @@ def test_a_quadratic_follows_the_minima_of_its_penalties_to_the_kkt_point():
 
 
 def test_a_kkt_point_on_a_face():
-    """min |x - (2, 0.3)|^2 / 2 under x_2 = 0.5 on the box: (1, 0.5), where the gradient in x_1
-    points out of it.
-    """
+    """min |x - (2, 0.3)|^2 / 2 under x_2 = 0.5: (1, 0.5), where the slope in x_1 leaves the box."""
     found = follow(quadratic([2.0, 0.3], [0.0, 1.0], -0.5), K=4000, every=4000)
     assert found["r_s"] < 1e-6
     assert found["r_f"] == pytest.approx((0.2 / (1 + 4000**0.25)) ** 2, rel=1e-2)
@@ -198,9 +168,7 @@ def test_an_inequality_that_does_not_bind_costs_nothing():
 
 
 def test_the_threshold_is_that_of_the_lemma():
-    """It makes (rho_{k+1} - rho_k)/(gamma^2 rho_k^2) < eta_k/48 for all k beyond it, and is no
-    larger than it must by 2 %.
-    """
+    """Beyond it (rho_{k+1} - rho_k)/(gamma^2 rho_k^2) < eta_k/48; no larger than it must by 2 %."""
     gamma, L = 2.0, 30.0
     least = exact_oracle.threshold(np.array([gamma]), L)
     k = np.array([least, 1e6])
@@ -344,9 +312,7 @@ def test_both_constants_of_a_quadratic():
 
 
 def test_the_largest_norms_are_those_on_a_grid():
-    """f and c_1, c_2 on [0,1]^2 with derivatives by differences: norms of vectors, Jacobians,
-    second derivatives.
-    """
+    """f, c_1, c_2 on [0,1]^2 by differences: norms of vectors, Jacobians, second derivatives."""
     problem = drawn(1)
     instance, h = exact_oracle.revealed(problem), 1 / 60
     grid = np.stack(np.meshgrid(*[np.arange(-1, 62) * h] * 2, indexing="ij"), -1)
@@ -376,7 +342,7 @@ def test_a_drawn_instance_descends_and_repeats_itself():
     assert (np.diff(found["regularity"]) <= 0).all()
     assert (np.diff(found["curvature"]) >= 0).all() and 0 < found["curvature"][-1] < 1
     again, other = (follow(drawn(0, d=5), seed=seed, K=300, every=50) for seed in (0, 1))
-    assert equal(found, again)
+    assert_equal(found, again)
     assert (other["r_s"] != found["r_s"]).all()
     largest = follow(drawn(0, d=5), K=10, smoothness="suprema")["smoothness"]
     assert largest[0] > found["smoothness"][0]
@@ -450,13 +416,11 @@ def test_the_table_of_errors():
         assert_allclose(found["bound"][of_d], 0.3 * d**1.5 / np.sqrt(found["b"][of_d]))
     assert_allclose(found["ratio"], found["E"] / found["bound"])
     assert (found["E"] <= found["central"] * (1 + 1e-9)).all()
-    assert equal(found, again)
+    assert_equal(found, again)
 
 
 def test_pairs_keep_the_bound_of_lemma_a10_with_constant_1():
-    """At any noise: E <= 0.9 sigma d^(3/2) b^(-1/2) for b = 2 d m, since the ratio depends on sigma
-    / sqrt(m) alone.
-    """
+    """E <= 0.9 sigma d^(3/2) b^(-1/2), b = 2 d m, at any noise: only sigma / sqrt(m) matters."""
     noises = np.geomspace(1e-3, 1e3, 200)
     errors_of = np.array([error_functions.pair_error(1, sigma)[0] for sigma in noises])
     ratios = errors_of * np.sqrt(2) / noises
@@ -487,15 +451,13 @@ def test_the_schedule_is_k_and_d_k_squared_and_ends_after_K():
 
 def test_the_schedule_repeats_itself_and_meets_other_numbers_with_another_seed():
     found, again, other = schedule(drawn()), schedule(drawn()), schedule(drawn(), seed=1)
-    assert equal(found, again)
+    assert_equal(found, again)
     assert (other["r_s"] != found["r_s"]).all()
     assert_array_equal(found["stationarity"], np.cumsum(found["r_s"]) / [1, 2, 3])
 
 
 def test_a_short_schedule_is_outside_of_the_corollary():
-    """Regularities by hand: with one constraint the length of its slope beyond the cone. Three
-    iterations are far from K~.
-    """
+    """With one constraint: the length of its slope beyond the cone; three steps, far from K~."""
     problem = drawn(constraints=1)
     found = schedule(problem)
     assert (found["regularity"] > 0).all()

@@ -1,6 +1,4 @@
-"""A query asked again: nothing differs where a problem keeps no state,
-and what it keeps is seen.
-"""
+"""A query asked again: nothing differs without state, and what a problem keeps is seen."""
 
 import numpy as np
 import pytest
@@ -14,9 +12,7 @@ COLUMNS = ["repeat", "y", "difference", "g_difference", "seen_difference"]
 
 
 def drifting(rate, noise=0.0):
-    """A problem whose value and second constraint grow with every evaluation, and the queries that
-    it has seen.
-    """
+    """A problem that grows with every evaluation, and the queries that it has seen."""
     asked = []
 
     def evaluate(query, rng):

@@ -1,7 +1,5 @@
 """Files are there whole or not at all, and what killed writers left does not stay for ever."""
 
-from __future__ import annotations
-
 import os
 import stat
 

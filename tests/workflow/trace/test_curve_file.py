@@ -1,6 +1,4 @@
-"""The published form of records: deterministic bytes, seeds that are added and never overwritten,
-and files that were changed by hand.
-"""
+"""Published records: deterministic bytes, seeds added and never overwritten, changes by hand."""
 
 import json
 import zlib

@@ -2,11 +2,10 @@
 
 import os
 import platform
-import subprocess
-import sys
 
 import pytest
 
+from tests import programs
 from tests.workflow.trace.processes import printed
 from workflow.trace import one_path
 
@@ -77,12 +76,7 @@ print(unequal, exact, *map(float, others), float(torch.tensor(-1.0).sqrt()))
 @on_x86
 def test_square_roots_of_pytorch_are_rounded_correctly():
     """Those of MKL are not, and differ by the maker of the processor."""
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", f"{TAKE}\n{ROOTS}"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    done = programs.python("-W", "error", "-c", f"{TAKE}\n{ROOTS}", check=True)
     assert done.stdout == "[0, 0, 0, 0, 0] True 2.0 2.0 nan\n"
     assert done.stderr == ""
 

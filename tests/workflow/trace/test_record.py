@@ -1,6 +1,4 @@
-"""Records: what comes back is what was written, and anything else in their place is refused with
-directions.
-"""
+"""Records: what was written comes back; anything else is refused with directions."""
 
 import json
 import sys

@@ -1,16 +1,13 @@
 """Records in the layout of nasbench_only108.tfrecord, byte by byte; their numbers mean nothing."""
 
-from __future__ import annotations
-
 import base64
 import json
 import struct
-from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from workflow.data.nasbench import prepare
-from workflow.data.nasbench.graphs import Cells, matrix, operations
+from workflow.data.nasbench.graphs import matrix, operations
 from workflow.data.nasbench.tfrecord import masked_crc
 
 BYTES = 522_767_376  # of the published file
@@ -20,7 +17,7 @@ OPERATIONS = ("conv3x3-bn-relu", "conv1x1-bn-relu", "maxpool3x3")
 START = (0.0, 0.0, 0.1, 0.1, 0.1)
 
 
-def framed(data: bytes) -> bytes:
+def framed(data):
     """One record of a TFRecord file."""
     length = struct.pack("<Q", len(data))
     return (
@@ -28,10 +25,8 @@ def framed(data: bytes) -> bytes:
     )
 
 
-def metrics(evaluations: Sequence[Sequence[float]], parameters: int) -> bytes:
-    """A serialized ModelMetrics, byte by byte; an evaluation is epoch, seconds, train, validation
-    and test accuracy.
-    """
+def metrics(evaluations, parameters):
+    """A serialized ModelMetrics; evaluations: epoch, seconds, train, validation, test accuracy."""
     whole = b""
     for values in evaluations:
         fields = b"".join(
@@ -42,21 +37,18 @@ def metrics(evaluations: Sequence[Sequence[float]], parameters: int) -> bytes:
     return whole + b"\x10" + _varint(parameters) + struct.pack("<Bd", 3 << 3 | 1, 2000.0)
 
 
-def row(
-    name: str, adjacency: str, names: Sequence[str], measured: bytes, epochs: int = 108
-) -> bytes:
+def row(name, adjacency, names, measured, epochs=108):
     """The JSON of one training, its measurements with the line breaks of the published file."""
     return json.dumps(
         [name, epochs, adjacency, ",".join(names), base64.encodebytes(measured).decode()]
     ).encode()
 
 
-def digits(edges: Sequence[Sequence[int]]) -> str:
-    """A matrix row by row."""
+def digits(edges):
     return "".join(str(entry) for line in edges for entry in line)
 
 
-def kept(cells: Cells, i: int, validation: float, test: float, seconds: float) -> bytes:
+def kept(cells, i, validation, test, seconds):
     """The JSON of one training of cell i."""
     code = int(cells.codes[i])
     half = (54.0, seconds / 2, 0.9, validation - 0.1, test - 0.1)
@@ -66,10 +58,8 @@ def kept(cells: Cells, i: int, validation: float, test: float, seconds: float) -
     return row(cells.hashes[i], digits(matrix(code)), operations(code), measured)
 
 
-def others(rng: np.random.Generator) -> Iterator[bytes]:
-    """Trainings of cells that the table leaves out, 7 vertices or 6 with a 1x1 convolution, without
-    end.
-    """
+def others(rng):
+    """Trainings of cells left out, of 7 vertices or 6 with a 1x1 convolution, without end."""
     while True:
         size = 6 if rng.random() < (SIX - KEPT) / (1 - KEPT) else 7
         edges = np.triu(rng.random((size, size)) < 0.4, 1).astype(int)
@@ -86,7 +76,7 @@ def others(rng: np.random.Generator) -> Iterator[bytes]:
             yield row(name, digits(edges.tolist()), names, measured)
 
 
-def _varint(number: int) -> bytes:
+def _varint(number):
     parts = []
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)

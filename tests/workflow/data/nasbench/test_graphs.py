@@ -1,6 +1,4 @@
-"""The cells: their number, hashes, parameters and edits,
-against brute force and published values.
-"""
+"""The cells: number, hashes, parameters, edits, by brute force and published values."""
 
 import csv
 import hashlib
@@ -33,12 +31,12 @@ PUBLISHED = [  # two cells with 7 vertices: hash, adjacency, operations, paramet
 ]
 
 
-def rows(adjacency: str) -> list[list[int]]:
+def rows(adjacency):
     size = round(len(adjacency) ** 0.5)
     return [[int(digit) for digit in adjacency[size * x : size * (x + 1)]] for x in range(size)]
 
 
-def code(*edges: tuple[int, int], pools: tuple[int, ...] = ()) -> int:
+def code(*edges, pools=()):
     digits = "".join("1" if (x, y) in edges else "0" for x in range(6) for y in range(6))
     inner = [graphs.POOL if v in pools else graphs.CONV for v in range(1, 5)]
     return graphs.code_of(digits, ["input", *inner, "output"])
@@ -49,7 +47,7 @@ def every():
     return graphs.every()
 
 
-def reachable(edges: set[tuple[int, int]]) -> bool:
+def reachable(edges):
     """Whether all 6 vertices lie on a way from 0 to 5, by walking."""
     forward, backward = {0}, {5}
     for _ in range(6):
@@ -89,10 +87,8 @@ def test_channels_are_shared_among_what_feeds_the_output():
 
 
 def test_the_first_of_each_class_is_kept():
-    """Brute force over labelled graphs with at most 6 edges, in the order of nasbench: bits, then
-    labellings.
-    """
-    found: dict[str, int] = {}
+    """Brute force over graphs of at most 6 edges, in the order of nasbench: bits, labellings."""
+    found = {}
     for bits in range(1 << 15):
         edges = {(x, y) for x, y in graphs.PAIRS if bits >> x + y * (y - 1) // 2 & 1}
         if len(edges) > 6 or not reachable(edges):
@@ -168,21 +164,17 @@ def test_edits_lead_back_except_along_another_order(every):
 
 
 def test_every_cell_can_be_reached_from_every_other(every):
-    for step in (every.edits, reverse(every.edits)):
+    back = [[] for _ in every.edits]
+    for i, reached in enumerate(every.edits):
+        for j in reached:
+            back[j].append(i)
+    for step in (every.edits, back):
         seen, waiting = {0}, [0]
         while waiting:
             new = set(step[waiting.pop()]) - seen
             seen |= new
             waiting += new
         assert len(seen) == 12416
-
-
-def reverse(edits: tuple[tuple[int, ...], ...]) -> list[list[int]]:
-    back: list[list[int]] = [[] for _ in edits]
-    for i, reached in enumerate(edits):
-        for j in reached:
-            back[j].append(i)
-    return back
 
 
 def test_a_subset_keeps_its_own_edits_alone(every):

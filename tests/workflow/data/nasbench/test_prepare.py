@@ -114,7 +114,6 @@ def changed(chosen, **items):
 
 
 def encoded(chosen):
-    """The measurements of a training of cell 0."""
     return json.loads(kept(chosen, 0, *numbers(0, 0)))[4]
 
 
@@ -144,9 +143,7 @@ def test_a_published_record_is_read(tmp_path):
 
 
 def test_generated_records_make_files_of_the_published_sizes():
-    """Classes are as many with one operation as with another, so that cells of one operation have
-    the mean length.
-    """
+    """Each operation has as many classes, so that cells of one operation have the mean length."""
     for epochs, size in [((108,), BYTES), ((4, 12, 36, 108), 2_085_986_016)]:
         assert sum(CLASSES.values()) == 423_624
         measured, found = metrics([START, HALF, END], 8_555_530), 0

@@ -263,9 +263,7 @@ def test_the_very_cells_have_the_distribution_of_what_was_measured(made, known):
 
 @measured_cells
 def test_its_numbers_are_the_fit_to_the_measured_cells(known):
-    """By least squares; the mean of the largest of three standard normal numbers is 0.8463, their
-    variance 0.5595.
-    """
+    """Least squares; of three normal numbers the largest has mean 0.8463, variance 0.5595."""
     every, (index, best, seconds) = graphs.every(), known
     level = np.log(stand_in.CEILING - best)
     skewness = np.mean(((level - level.mean()) / level.std()) ** 3)
