@@ -47,9 +47,7 @@ def pytest_make_collect_report(collector):
 
 
 def not_skipped(report):
-    """The report; where NOREGRET_TESTS=whole, a failed one if something is skipped that could be
-    had.
-    """
+    """The report; where NOREGRET_TESTS=whole, a failed one if what could be had is skipped."""
     if not report.skipped or hasattr(report, "wasxfail"):
         return report
     _, _, reason = report.longrepr
@@ -65,9 +63,7 @@ def not_skipped(report):
 
 
 def pytest_make_parametrize_id(config, val, argname):
-    """Tests are named alike in every process that collects them: bytes may hold a time, a path is
-    this machine's.
-    """
+    """The same names in every process: bytes may hold a time, a path is this machine's."""
     return argname if isinstance(val, bytes | Path) else None
 
 
@@ -83,9 +79,7 @@ def pytest_generate_tests(metafunc):
 
 @pytest.fixture
 def smooth():
-    """smooth(seed, A, d) -> points in the unit cube (A, d) and a smooth function of them in [0,1]
-    (A,).
-    """
+    """smooth(seed, A, d) -> points in the unit cube (A, d), a smooth function of them in [0,1]."""
 
     def build(seed=0, A=60, d=2):
         draw = np.random.default_rng(seed)
@@ -105,9 +99,7 @@ def gram():
 
 @pytest.fixture
 def dense():
-    """dense(K, lam, x, y) -> mean (A,) and covariance/lam (A, A) given all t pulls, with K_t + lam
-    I factorised anew.
-    """
+    """dense(K, lam, x, y) -> mean (A,), covariance/lam (A, A) given all pulls, factorised anew."""
 
     def condition(K, lam, x, y):
         factor = scipy.linalg.cho_factor(K[np.ix_(x, x)] + lam * np.eye(len(x)))
@@ -130,10 +122,7 @@ class Literal:
 
 @pytest.fixture
 def literal():
-    """literal(K, lam, dictionary, x, y): BBKB eqs. (1)-(3) and BKB eq.
-
-    (4) as printed, with numpy.linalg.pinv.
-    """
+    """literal(K, lam, dictionary, x, y): BBKB (1)-(3) and BKB (4) as printed, by numpy's pinv."""
 
     def sketch(K, lam, dictionary, x, y):
         S, U = np.linalg.eigh(K[np.ix_(dictionary, dictionary)])
@@ -156,9 +145,7 @@ def literal():
 
 @pytest.fixture
 def play():
-    """play(optimizer, f, steps, room) -> all queries of some ask/tell rounds, with noise paired by
-    evaluation.
-    """
+    """play(optimizer, f, steps, room) -> all queries of rounds, noise paired by evaluation."""
 
     def rounds(optimizer, f, steps, room=1, noise=0.05, between=lambda: None):
         asked = []
@@ -178,9 +165,7 @@ def play():
 
 @pytest.fixture
 def begin(smooth):
-    """begin(case, seed) -> an optimizer that was told one point, and the function that it
-    maximises.
-    """
+    """begin(case, seed) -> an optimizer told one point, and the function that it maximises."""
 
     def start(case, seed=0, A=60, points=None):
         table, values = smooth(1, A)

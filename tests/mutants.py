@@ -53,9 +53,7 @@ def places(tree):
 
 
 def tests_of(path, name):
-    """Test files: of the module, of what names it or its classes, and of refusals and the
-    contract.
-    """
+    """Test files: of the module, of what names it or its classes, of refusals and the contract."""
     tree = ast.parse(path.read_text())
     ours = [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
     words = "|".join([re.escape(name), *ours])

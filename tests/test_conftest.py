@@ -2,9 +2,9 @@
 
 import os
 import re
-import subprocess
 import sys
 
+from tests import programs
 from workflow.plan.resolve import ROOT
 
 TESTS = """
@@ -26,15 +26,9 @@ def outcomes(folder, **whole):
     (folder / "test_absent.py").write_text(ABSENT)
     kept = {name: value for name, value in os.environ.items() if name != "NOREGRET_TESTS"}
     command = [sys.executable, "-m", "pytest", "-p", "tests.conftest", "-ra", "--rootdir", folder]
-    done = subprocess.run(
-        [*command, "--continue-on-collection-errors", folder],
-        cwd=folder,
-        env={**kept, "PYTHONPATH": str(ROOT), **whole},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return done.stdout
+    environment = {**kept, "PYTHONPATH": str(ROOT), **whole}
+    command += ["--continue-on-collection-errors", folder]
+    return programs.run(command, cwd=folder, env=environment).stdout
 
 
 def test_a_skip_fails_where_tests_are_to_be_whole(tmp_path):

@@ -3,11 +3,11 @@
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import programs
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
@@ -29,14 +29,7 @@ FOUND = {  # the number after this word is at least and at most this
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_an_example_runs_and_finds_what_it_looks_for(path, tmp_path):
     """In a folder of its own, where it writes nothing; it warns of nothing."""
-    done = subprocess.run(
-        [sys.executable, path],
-        cwd=tmp_path,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = programs.python(path, cwd=tmp_path, env=ENVIRONMENT)
     assert (done.returncode, done.stderr) == (0, "")
     assert list(tmp_path.iterdir()) == []
     if path.stem == "compared":  # a method a line: the papers' are ahead of random search
@@ -53,9 +46,7 @@ def test_no_example_is_longer_than_25_lines():
 
 
 def test_the_notebook_of_designs_runs_with_few_evaluations(capsys):
-    """Whose cells check all functions at the best points that are known; its last one shows what
-    the whole table came to.
-    """
+    """Its cells check all functions at the best known points; the last shows the whole table."""
     notebook = json.loads((ROOT / "examples" / "engineering.ipynb").read_text(encoding="utf-8"))
     cells = ["".join(one["source"]) for one in notebook["cells"] if one["cell_type"] == "code"]
     names = {}

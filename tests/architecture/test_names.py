@@ -1,6 +1,4 @@
-"""Rooms and modules have names of their own. Which may import which `lint-imports` says, by the
-contracts in pyproject.toml.
-"""
+"""Rooms and modules have names of their own; `lint-imports` says which may import which."""
 
 import re
 import tomllib

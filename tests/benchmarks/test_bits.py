@@ -64,7 +64,6 @@ def test_there_is_a_sentence_for_what_differs_and_a_status_for_all():
 
 @pytest.fixture
 def kept(monkeypatch, tmp_path):
-    """A table of its own, written and read."""
     path = tmp_path / "bits.csv"
     bits.write(KNOWN.values(), path)
     assert bits.table(path) == {**KNOWN, TWO.run: replace(TWO, processors=())}

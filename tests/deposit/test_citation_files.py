@@ -1,6 +1,4 @@
-"""CITATION.cff, codemeta.json and .zenodo.json say what pyproject.toml, the LICENSE and the
-bibliography say, and nothing that these do not know.
-"""
+"""CITATION.cff, codemeta.json, .zenodo.json: only what project, LICENSE, bibliography say."""
 
 import json
 import re

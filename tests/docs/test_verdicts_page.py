@@ -1,6 +1,4 @@
-"""The error rates of verdicts are those of their program, which judges as claims are judged, and
-docs/verdicts.md states the rules in force.
-"""
+"""docs/verdicts.md has its program's error rates, which judges as claims are, and the rules."""
 
 import re
 from functools import cache

@@ -12,8 +12,6 @@ A page is carried out block by block, in its order:
 Any other block is a mistake of the page: nothing would show that it is right.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -51,7 +49,7 @@ class Block:
     path: str = ""
 
 
-def blocks(page: Path) -> list[Block]:
+def blocks(page):
     """All fenced blocks of a page. Raises PageError where one does not say what it is for."""
     text = page.read_text(encoding="utf-8")
     found = [
@@ -76,10 +74,8 @@ def blocks(page: Path) -> list[Block]:
     return found
 
 
-def checkout(folder: Path) -> Path:
-    """A copy of what a clone has, after `make env`: its .venv leads to the environment of this
-    process.
-    """
+def checkout(folder):
+    """A copy of what a clone has after `make env`: .venv leads to this process's environment."""
     copy = folder / "noregret"
     copy.mkdir()
     for name in COPIED:
@@ -103,7 +99,7 @@ def checkout(folder: Path) -> Path:
     return copy
 
 
-def carry_out(page: Path, copy: Path) -> str:
+def carry_out(page, copy):
     """Do what a page says and return what its commands printed. Raises PageError."""
     printed, last = "", ""
     for block in blocks(page):
@@ -120,12 +116,12 @@ def carry_out(page: Path, copy: Path) -> str:
     return printed
 
 
-def promised(page: Path) -> list[str]:
+def promised(page):
     """The files that a page names in its text, as results of its commands."""
     return sorted(set(NAMED.findall(page.read_text(encoding="utf-8"))))
 
 
-def _run(script: str, copy: Path, where: str) -> str:
+def _run(script, copy, where):
     """What bash prints on both channels, all that it was told before being forgotten."""
     environment = {
         name: value for name, value in offline(copy).items() if name not in ("MAKEFLAGS", "SCALE")
@@ -145,7 +141,7 @@ def _run(script: str, copy: Path, where: str) -> str:
     return done.stdout
 
 
-def _change(path: Path, diff: str, where: str) -> None:
+def _change(path, diff, where):
     lines = diff.splitlines()
     old = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "-"))
     new = "".join(f"{line[1:]}\n" for line in lines if line[:1] in (" ", "+"))
@@ -158,7 +154,7 @@ def _change(path: Path, diff: str, where: str) -> None:
     path.write_text(text.replace(old, new), encoding="utf-8")
 
 
-def _compare(expected: str, printed: str, where: str) -> None:
+def _compare(expected, printed, where):
     rest = " ".join(printed.split())
     for line in filter(None, map(str.strip, expected.splitlines())):
         parts = [re.escape(" ".join(part.split())) for part in line.split("...")]

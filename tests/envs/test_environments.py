@@ -4,11 +4,8 @@ workflow/Snakefile.
 No image or conda environment is made here: that takes machines that this test does not ask for.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
-import subprocess
 import tomllib
 from pathlib import Path
 
@@ -20,6 +17,7 @@ from snakemake.cli import get_argument_parser
 from snakemake.profiles import ProfileConfigFileParser
 from snakemake_interface_executor_plugins.registry import ExecutorPluginRegistry
 
+from tests import programs
 from tests.workflow import checkout
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,9 +35,7 @@ SBATCH = ("SBATCH_ACCOUNT", "SBATCH_PARTITION")
 
 
 def pins(*files):
-    """The version of every distribution that some requirement files pin for this Python,
-    by name.
-    """
+    """The version of each distribution that requirement files pin for this Python, by name."""
     text = "\n".join((ROOT / "envs" / file).read_text() for file in files)
     lines = re.findall(r"^[A-Za-z0-9][^\\\n]*", text, re.MULTILINE)
     found = [Requirement(line.split(" #")[0]) for line in lines]
@@ -53,9 +49,7 @@ def pinned():
 
 
 def conda_part(path, kind):
-    """Of a conda environment: what conda itself installs (str),
-    or the lines that it hands to pip.
-    """
+    """Of a conda environment: what conda installs (str), or the lines that it hands to pip."""
     found = yaml.safe_load(path.read_text())["dependencies"]
     return (
         [line for part in found if isinstance(part, dict) for line in part["pip"]]
@@ -65,9 +59,7 @@ def conda_part(path, kind):
 
 
 def conda_versions(path):
-    """The version of every package that the environment gets by pip, and of `connection-pool`,
-    which it gets from conda, by name.
-    """
+    """The version of every package that comes by pip, and of conda's `connection-pool`, by name."""
     lines = [line for line in conda_part(path, "pip") if not line.startswith("--")]
     found = [Requirement(line.partition(" --hash=")[0]) for line in lines]
     by_conda = [line for line in conda_part(path, "conda") if isinstance(line, str)]
@@ -149,13 +141,6 @@ def options(path):
     return {key: value if isinstance(value, list) else [str(value)] for key, value in found.items()}
 
 
-def longest_run():
-    """The most evaluations of a run of a paper."""
-    papers = [yaml.safe_load(path.read_text()) for path in (ROOT / "papers").glob("*.yaml")]
-    problems = [problem for paper in papers for problem in paper.get("problems", {}).values()]
-    return max(problem.get("budget", 0) for problem in problems)
-
-
 @pytest.mark.parametrize("path", PROFILES, ids=lambda path: path.parent.name)
 def test_a_profile_consists_of_options_that_snakemake_knows(path, monkeypatch):
     parser = get_argument_parser()
@@ -179,8 +164,11 @@ def test_a_profile_consists_of_options_that_snakemake_knows(path, monkeypatch):
         ]
         chosen = parser.parse_args(words)
         assert chosen.scheduler == "greedy" and chosen.rerun_incomplete and chosen.keep_going
-        # a row has fewer than 40 numbers of eight bytes
-        assert chosen.max_checksum_file_size > longest_run() * 40 * 8
+        # of the longest run; a row has fewer than 40 numbers of eight bytes
+        papers = [yaml.safe_load(path.read_text()) for path in (ROOT / "papers").glob("*.yaml")]
+        problems = [each for paper in papers for each in paper.get("problems", {}).values()]
+        longest = max(problem.get("budget", 0) for problem in problems)
+        assert chosen.max_checksum_file_size > longest * 40 * 8
 
 
 def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypatch):
@@ -254,9 +242,7 @@ def test_the_configuration_that_is_read_is_the_one_that_is_described():
 
 @pytest.mark.slow
 def test_the_workflow_can_be_imported_from_elsewhere_although_a_folder_has_its_name(tmp_path):
-    """As config/README.md says, into a directory with nothing else; jobs import the package of the
-    clone.
-    """
+    """As config/README.md says, into an empty directory; jobs import the package of the clone."""
     copy, place = checkout.make(tmp_path), tmp_path / "elsewhere"
     with (copy / "workflow" / "__init__.py").open("a") as file:
         file.write('print("the clone is imported")\n')
@@ -274,9 +260,7 @@ def test_the_workflow_can_be_imported_from_elsewhere_although_a_folder_has_its_n
     command = ["snakemake", "--cores", "1", "--scheduler", "greedy"]
 
     def said(*arguments):
-        done = subprocess.run(
-            [*command, *arguments], cwd=place, env=environment, capture_output=True, text=True
-        )
+        done = programs.run([*command, *arguments], cwd=place, env=environment)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr
 

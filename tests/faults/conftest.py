@@ -1,7 +1,5 @@
 """One undisturbed run, with which all others are compared."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

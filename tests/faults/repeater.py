@@ -5,8 +5,6 @@ each command then takes a fraction of a second, since the processes that compute
 this one, as ever.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -25,8 +23,7 @@ from workflow.trace import one_path
 TOKEN = "NOREGRET_REPEATER"  # in the environment of this process and of whatever comes from it
 
 
-def main() -> None:
-    """Answer orders until the input ends."""
+def main():
     torch.set_num_threads(1)
     one_path.take()  # for this process and those of all runs
     warm(*json.loads(sys.stdin.readline()))
@@ -51,14 +48,14 @@ def main() -> None:
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def warm(paper: str, problem: str, curve: str) -> None:
+def warm(paper, problem, curve):
     """Make a record here, and remove it."""
     part = load(paper, "smoke").part(problem, curve)
     make.make(Target(part, 0, part.record(0)))
     shutil.rmtree("results")
 
 
-def state() -> dict[str, object]:
+def state():
     """What no run may change in the process that supervises it."""
     umask = os.umask(0)
     os.umask(umask)
@@ -70,12 +67,11 @@ def state() -> dict[str, object]:
     }
 
 
-def opened() -> int:
-    """How many handles this process has."""
+def opened():
     return len(list(Path("/proc/self/fd").iterdir()))
 
 
-def left() -> list[str]:
+def left():
     """Processes that come from this one and still run; they are ended."""
     mine = f"{TOKEN}={os.environ[TOKEN]}".encode()
     found = []

@@ -5,22 +5,17 @@ The file is no part of the code or the parameters: once it is gone, the same com
 would have made.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TypeVar
 
 from tests.workflow import checkout
 from workflow.trace import record
 
-Value = TypeVar("Value")
 SEEDS, BUDGET = 3, 12
 PAPER = f"""
 paper: {{key: steep, title: A hill, venue: nowhere}}
@@ -99,7 +94,7 @@ RECORDS = tuple(str(FOLDER / f"{seed}.parquet") for seed in range(SEEDS))
 RUN = ("workflow.run", "steep", "hill", "uniform", f"0-{SEEDS - 1}", "--scale", "smoke")
 
 
-def make(folder: Path) -> Path:
+def make(folder):
     """A copy of the repository with this paper alone."""
     copy = checkout.make(folder)
     (copy / "papers" / "mini.yaml").unlink()
@@ -108,69 +103,63 @@ def make(folder: Path) -> Path:
     return copy
 
 
-def traces(copy: Path) -> dict[str, str]:
-    """The trace of every record of the runs, read and verified;
-    what lies beside them is not read.
-    """
+def traces(copy, folder=FOLDER):
+    """The trace of every record of the runs, verified; what lies beside them is not read."""
     return {
         path.name: record.read(path).header["trace_sha256"]
-        for path in sorted((copy / FOLDER).glob("*.parquet"))
+        for path in sorted((copy / folder).glob("*.parquet"))
     }
 
 
-def inodes(copy: Path) -> dict[str, int]:
-    """Which file every record is: the same ones were not made again, though the store may have
-    handed them out once more.
-    """
+def inodes(copy):
+    """Which file each record is; the store may hand out the same one again."""
     return {path.name: path.stat().st_ino for path in sorted((copy / FOLDER).glob("*.parquet"))}
 
 
-def forget(copy: Path, seed: int) -> None:
+def forget(copy, seed):
     """Remove the record of a seed, from the store, too."""
     for path in (copy / FOLDER, *(copy / "results" / "store").iterdir()):
         (path / f"{seed}.parquet").unlink(missing_ok=True)
 
 
-def beside(copy: Path) -> set[str]:
+def beside(copy):
     """The names of all that is left beside records, hidden files among them."""
     return {
         path.name for path in (copy / FOLDER).iterdir() if path.suffix not in (".parquet", ".json")
     }
 
 
-def run(copy: Path, *more: str) -> subprocess.CompletedProcess[str]:
+def run(copy, *more):
     """All seeds, by `workflow.run`."""
     return checkout.run(copy, *RUN, *more)
 
 
-def is_undisturbed(copy: Path, expected: dict[str, str], kept: dict[str, int]) -> None:
+def is_undisturbed(copy, expected, kept):
     """The same records as ever, those of `kept` untouched, and nothing beside them."""
     assert traces(copy) == expected
     assert {name: inodes(copy)[name] for name in kept} == kept
     assert beside(copy) == set()
 
 
-def finish(copy: Path, expected: dict[str, str], kept: dict[str, int]) -> None:
+def finish(copy, expected, kept):
     """The same command once more makes what is missing, and nothing else."""
     checkout.succeed(copy, *RUN)
     is_undisturbed(copy, expected, kept)
 
 
-def snakemake(copy: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def snakemake(copy, *arguments):
     """All seeds, by the workflow."""
     return checkout.snakemake(copy, *RECORDS, *arguments)
 
 
-def command(*arguments: str) -> tuple[str, ...]:
+def command(*arguments):
     """The arguments of `python -m` that make all seeds by the workflow."""
     return ("snakemake", "--cores", "2", *RECORDS, *arguments, "--config", "scale=smoke")
 
 
 @contextlib.contextmanager
-def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
-    """`python -m ARGUMENTS` in a process group of its own, which hears Ctrl-C; whatever is left of
-    it is ended.
-    """
+def started(copy, *arguments):
+    """`python -m ARGUMENTS` in a process group that hears Ctrl-C; what is left of it is ended."""
     process = subprocess.Popen(
         [sys.executable, "-m", *arguments],
         cwd=copy,
@@ -189,17 +178,13 @@ def started(copy: Path, *arguments: str) -> Iterator[subprocess.Popen[str]]:
         process.wait()
 
 
-def hear_interrupts() -> None:
-    """What is started in the background of a script ignores Ctrl-C, and hands that on to its
-    children.
-    """
+def hear_interrupts():
+    """What a script starts in the background ignores Ctrl-C, and so would its children."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-def runners(copy: Path) -> list[int]:
-    """The processes that answer for records in this checkout now; their children have the same
-    command line.
-    """
+def runners(copy):
+    """The processes that answer for records here now; children have the same command line."""
     found = {}
     for entry in Path("/proc").iterdir():
         with contextlib.suppress(OSError, ValueError):
@@ -214,7 +199,7 @@ def runners(copy: Path) -> list[int]:
     return [pid for pid, parent in found.items() if parent not in found]
 
 
-def until(what: Callable[[], Value], seconds: float = 600.0) -> Value:
+def until(what, seconds=600.0):
     """What something is once it is true."""
     end = time.monotonic() + seconds
     while not (found := what()):

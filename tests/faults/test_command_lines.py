@@ -1,18 +1,16 @@
 """What is mistyped on a command line is told in a sentence at once, or simply works."""
 
-from __future__ import annotations
-
 import base64
 import os
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests import programs
 from tests.faults import steep
 from tests.workflow import checkout
 from tests.workflow.webserver import Server
@@ -34,14 +32,8 @@ def make(*arguments, dry=True, **variables):
     """`make -n ARGUMENTS` in this checkout, which starts nothing, under more variables."""
     ours = ("PATH", "HOME", "LANG", "TMPDIR")  # and nothing that this process was given by make
     environment = {name: os.environ[name] for name in ours if name in os.environ}
-    return subprocess.run(
-        ["make", *(["-n"] if dry else []), f"PYTHON={sys.executable}", *arguments],
-        cwd=ROOT,
-        env={**environment, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = ["make", *(["-n"] if dry else []), f"PYTHON={sys.executable}", *arguments]
+    return programs.run(command, cwd=ROOT, env={**environment, **variables})
 
 
 def test_make_refuses_a_name_that_no_target_reads():
@@ -178,13 +170,8 @@ def test_a_locale_without_utf_8_changes_nothing(tmp_path, monkeypatch):
     assert "naïve search with β ≤ ½" in (copy / verdicts).read_text(encoding="utf-8")
     checkout.succeed(copy, "workflow.status", "--scale", "smoke")
     show = "import sys, workflow; print(chr(946)); print(chr(946), file=sys.stderr)"
-    shown = subprocess.run(
-        [sys.executable, "-c", show],
-        cwd=copy,
-        env={**checkout.offline(copy), **ASCII},
-        capture_output=True,
-        check=False,
-    )
+    environment = {**checkout.offline(copy), **ASCII}
+    shown = programs.python("-c", show, cwd=copy, env=environment, text=False)
     assert (shown.returncode, shown.stdout, shown.stderr) == (0, b"\\u03b2\n", b"\\u03b2\n")
 
 
@@ -235,13 +222,8 @@ def test_a_password_of_a_mirror_is_used_and_found_nowhere(tmp_path, guarded):
     def fetched(credentials):
         shutil.rmtree(copy / "data" / "prepared", ignore_errors=True)
         mirror = {"NOREGRET_DATA": address(guarded, credentials)}
-        done = subprocess.run(
-            [*command, "--", target],
-            cwd=copy,
-            env={**environment, **mirror},
-            capture_output=True,
-            check=False,
-        )
+        variables = {**environment, **mirror}
+        done = programs.run([*command, "--", target], cwd=copy, env=variables, text=False)
         everything = [path.read_bytes() for path in copy.rglob("*") if path.is_file()]
         assert done.returncode == 0, done.stderr
         for secret in (b"p%40ss", PASSWORD.encode(), b"wrong-word", b"anna:"):

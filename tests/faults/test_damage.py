@@ -1,7 +1,5 @@
 """A record that was cut is found by whoever reads it; test_record.py flips its bits."""
 
-from __future__ import annotations
-
 import shutil
 
 import pytest

@@ -1,8 +1,4 @@
-"""Data that are changed after they were used: no run is made of them, no record counts that was
-made of others.
-"""
-
-from __future__ import annotations
+"""Data that are changed after use: no run is made of them, no record of others counts."""
 
 import json
 import shutil
@@ -13,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.faults import steep
 from tests.workflow import checkout
 from workflow.data import delimited, fetch
 from workflow.data.manifest import read_manifest
@@ -35,13 +32,6 @@ def used(tmp_path_factory):
 @pytest.fixture
 def copy(used, tmp_path):
     return checkout.another(used, tmp_path)
-
-
-def traces(copy):
-    return {
-        path.name: record.read(path).header["trace_sha256"]
-        for path in sorted((copy / FOLDER).glob("*.parquet"))
-    }
 
 
 def changed(table, change):
@@ -73,9 +63,7 @@ def test_a_table_that_is_not_what_it_says_is_refused_with_the_remedy(used, tmp_p
 
 
 def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
-    """One bit of every fourth byte of a small table: what is accepted has the values and the
-    content that were written.
-    """
+    """One bit of every fourth byte: what is accepted has the values and content written."""
     dataset = read_manifest(checkout.ROOT)["diabetes"]
     values = np.random.default_rng(0).random((30, 4))
     path = tmp_path / "diabetes.parquet"
@@ -98,7 +86,7 @@ def test_no_flipped_bit_gives_other_values_under_the_same_name(tmp_path):
 
 @pytest.mark.slow
 def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before(copy):
-    before, kept = traces(copy), (copy / FOLDER / "0.parquet").stat().st_mtime_ns
+    before, kept = steep.traces(copy, FOLDER), (copy / FOLDER / "0.parquet").stat().st_mtime_ns
     (copy / FOLDER / "1.parquet").unlink()
     content = bytearray((copy / TABLE).read_bytes())
     content[len(content) // 2] ^= 1
@@ -106,18 +94,17 @@ def test_a_damaged_table_makes_no_record_and_once_it_is_removed_all_is_as_before
     failed = checkout.run(copy, *RUN)
     assert failed.returncode == 1
     assert str(TABLE) in failed.stderr and "run the workflow again" in failed.stderr
-    assert list(traces(copy)) == ["0.parquet"]
+    assert list(steep.traces(copy, FOLDER)) == ["0.parquet"]
     (copy / TABLE).unlink()
     checkout.succeed(copy, *RUN)
-    assert traces(copy) == before and (copy / FOLDER / "0.parquet").stat().st_mtime_ns == kept
+    assert steep.traces(copy, FOLDER) == before
+    assert (copy / FOLDER / "0.parquet").stat().st_mtime_ns == kept
 
 
 @pytest.mark.slow
 def test_another_table_makes_other_records_and_none_of_before_is_shown(copy):
-    """A table of other content, which says so: its records are other ones; the store keeps those of
-    before.
-    """
-    before = traces(copy)
+    """A table that says it has other content: other records; the store keeps those of before."""
+    before = steep.traces(copy, FOLDER)
     table = pq.read_table(copy / TABLE)
     other = changed(table, lambda target: target + 1.0)
     said = {
@@ -138,4 +125,4 @@ def test_another_table_makes_other_records_and_none_of_before_is_shown(copy):
     assert len(store) == 2 * len(before)  # a target that is only shifted gives the same traces
     shutil.copy(copy / "kept", copy / TABLE)
     assert checkout.run(copy, *RUN).returncode == 0
-    assert traces(copy) == before
+    assert steep.traces(copy, FOLDER) == before

@@ -1,15 +1,10 @@
-"""Evaluations and parameters that go wrong end one seed, in a sentence, and never the others of its
-job.
-"""
-
-from __future__ import annotations
+"""Evaluations and parameters that go wrong end one seed, in a sentence, and no others."""
 
 import resource
-import subprocess
-import sys
 
 import pytest
 
+from tests import programs
 from tests.faults import steep
 from tests.workflow import checkout
 
@@ -32,7 +27,6 @@ FAULTS = (
 
 
 def sentences(done):
-    """What is told of each seed that went wrong."""
     start = "error: steep/hill/uniform seed "
     lines = [line for line in done.stderr.splitlines() if line.startswith("error: ")]
     return {int(line.removeprefix(start).partition(":")[0]): line for line in lines}
@@ -56,19 +50,14 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(empt
 
 
 def test_a_run_without_enough_memory_says_what_to_do(empty):
-    """Addresses are what can be limited from outside; the evaluation asks for an eighth more than
-    there are.
-    """
+    """Addresses can be limited from outside; the evaluation asks for an eighth more of them."""
     checkout.edit(empty / "problems" / "hill.py", "np.ones(1 << 44)", f"np.ones({ROOM // 8 + 1})")
     (empty / "fault").write_text("memory")
-    limited = subprocess.run(
-        [sys.executable, "-m", *steep.RUN],
+    limited = programs.python(
+        *("-m", *steep.RUN),
         cwd=empty,
         env={**checkout.offline(empty), "OPENBLAS_NUM_THREADS": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)),
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert limited.returncode == 1
     assert "uniform seed 0: out of memory at" in limited.stderr

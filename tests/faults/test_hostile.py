@@ -1,8 +1,4 @@
-"""Archives, manifests, servers and names that mean harm write nothing where it does not belong, and
-run nothing.
-"""
-
-from __future__ import annotations
+"""Archives, manifests, servers and names that mean harm write nowhere else and run nothing."""
 
 import hashlib
 import io
@@ -122,19 +118,11 @@ def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):
     assert list((tmp_path / "raw").iterdir()) == []
 
 
-ENTRY = {
-    "title": "t",
-    "licence": "CC0",
-    "citation": "nobody",
-    "mirror": [{"path": "toy/x", "sha256": "0" * 64, "bytes": 8}],
-    "sources": [{"url": "https://example.org/x"}],
-    "rows": 1,
-    "separator": ",",
-    "columns": {"a": ""},
-    "target": "a",
-    "content_sha256": "0" * 64,
-    "substitute": {"made_by": "regression", "says": "t"},
-}
+FILES = {"mirror": [{"path": "toy/x", "sha256": "0" * 64, "bytes": 8}]}
+FILES |= {"sources": [{"url": "https://example.org/x"}], "content_sha256": "0" * 64}
+TABLE = {"rows": 1, "separator": ",", "columns": {"a": ""}, "target": "a"}
+ENTRY = {"title": "t", "licence": "CC0", "citation": "nobody", **FILES, **TABLE}
+ENTRY |= {"substitute": {"made_by": "regression", "says": "t"}}
 
 
 def places(path):

@@ -1,8 +1,4 @@
-"""Whoever is killed, by whatever signal: what was finished stays, and the same command makes the
-rest, bit for bit.
-"""
-
-from __future__ import annotations
+"""Whoever is killed: what was finished stays, and the same command makes the rest, bit for bit."""
 
 import os
 import re
@@ -22,9 +18,7 @@ LOG = Path("logs", "smoke", "steep", "hill", "uniform", "0-2.log")
 
 @contextmanager
 def in_the_second_seed(copy, *arguments):
-    """A workflow in whose second seed an evaluation waits until the file `fault` is removed, and
-    the records that are there.
-    """
+    """A workflow whose second seed waits until `fault` is removed, and its records so far."""
     (copy / "fault").write_text("wait 1")
     first, second = copy / steep.FOLDER / "0.parquet", copy / steep.FOLDER / "1.running"
     with steep.started(copy, *steep.command(*arguments)) as workflow:

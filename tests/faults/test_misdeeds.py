@@ -5,8 +5,6 @@ a sentence that says so; nobody else notices.
 time, for minutes.
 """
 
-from __future__ import annotations
-
 import os
 
 import pytest

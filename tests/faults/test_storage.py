@@ -1,7 +1,5 @@
 """Disks that are full, read-only or lost in part, and clocks that were set back."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess
@@ -9,6 +7,7 @@ import time
 
 import pytest
 
+from tests import programs
 from tests.faults import steep
 
 pytestmark = pytest.mark.slow  # whole workflows, one after another
@@ -19,9 +18,7 @@ AHEAD = 10 * 86400.0  # seconds by which a clock was set back
 
 
 def mount(*arguments):
-    done = subprocess.run(
-        ["mount", *map(str, arguments)], capture_output=True, text=True, check=False
-    )
+    done = programs.run(["mount", *map(str, arguments)])
     if done.returncode:
         pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
 
@@ -33,9 +30,7 @@ def unmount(folder):
 
 @pytest.fixture
 def small(empty):
-    """small(pages) -> results/ on a disk of its own, filled up but for so many pages; the filling
-    is to be removed.
-    """
+    """small(pages) -> results/ on a disk filled up but for so many pages; remove the filling."""
     folder = empty / "results"
     folder.mkdir()
 
@@ -66,9 +61,7 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_record_and_says_what_to_do(smal
 
 @pytest.fixture
 def read_only(finished):
-    """read_only() -> results/ can be read and not written, not even by root; read_only.end() -> it
-    can.
-    """
+    """read_only() -> results/ can be read, not written, even by root; read_only.end() -> it can."""
     folder = finished / "results"
     mounted = []
 
@@ -105,9 +98,7 @@ def test_where_nobody_can_write_finished_records_are_drawn_and_a_missing_one_is_
 
 
 def test_no_clock_and_no_memory_of_the_workflow_decide_what_is_made(finished, expected):
-    """Nothing is made again after a clock was set back, nor of copies without time stamps, nor
-    where `.snakemake` is lost, and what the store has is handed out.
-    """
+    """A clock set back, no time stamps, no `.snakemake`: the store hands out what it has."""
     kept = steep.inodes(finished)
     for when in (None, (time.time() + AHEAD,) * 2):
         for path in (finished / "results").rglob("*"):

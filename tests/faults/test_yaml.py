@@ -1,8 +1,4 @@
-"""Slips in papers/*.yaml stop before any job, with a message that names file, place, expected, got,
-and what is known.
-"""
-
-from __future__ import annotations
+"""Slips in papers/*.yaml stop before any job and name file, place, expected, got and known."""
 
 from pathlib import Path
 

@@ -1,8 +1,4 @@
-"""A checkout whose optimizer and simulator misbehave as they are told, a process that makes its
-records again and again, and what may have come of it.
-"""
-
-from __future__ import annotations
+"""A checkout that misbehaves as told, a process that makes its records, and what may come of it."""
 
 import json
 import secrets
@@ -13,7 +9,6 @@ import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +26,7 @@ DOMAINS = {"box": "box", "arms": "arms", "workers": "box", "data": "box"}
 KINDS = [f"{name}{end}" for end in ("", "-hurried") for name in DOMAINS]
 
 
-def line(kind: str) -> str:
+def line(kind):
     """A problem as in the paper's YAML."""
     name, _, hurried = kind.partition("-")
     more = ", execution: async" if name == "workers" else ""
@@ -77,8 +72,6 @@ REMEDIES = (
 
 @dataclass(frozen=True)
 class Told:
-    """What a command has come to."""
-
     status: int
     out: str
     err: str
@@ -90,7 +83,7 @@ class Told:
 class Wicked:
     """The checkout and its process. Context manager."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.copy = checkout.make(folder)
         (self.copy / "papers" / "mini.yaml").unlink()
         (self.copy / "papers" / "wicked.yaml").write_text(PAPER)
@@ -98,15 +91,15 @@ class Wicked:
             shutil.copy(HERE / f"wicked_{name}.py", self.copy / place)
         shutil.copy(HERE / "repeater.py", self.copy)
         (self.copy / "elsewhere").mkdir()
-        self._process: subprocess.Popen[str] | None = None
+        self._process = None
 
-    def __enter__(self) -> Wicked:
+    def __enter__(self):
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *_):
         self._stop()
 
-    def run(self, kind: str, *more: str) -> Told:
+    def run(self, kind, *more):
         """All seeds of a problem, by the command line of `workflow.run`."""
         process = self._start()
         order = ["wicked", kind, "search", f"0-{SEEDS - 1}", "--scale", "smoke", *more]
@@ -120,36 +113,32 @@ class Wicked:
             raise AssertionError(f"the command {'died' if ready else 'hangs'}: {said}")
         return Told(**json.loads(answer))
 
-    def folder(self, kind: str) -> Path:
-        """Where the records lie."""
+    def folder(self, kind):
         return self.copy / "results" / "smoke" / "wicked" / kind / "search"
 
-    def path(self, kind: str, seed: int) -> Path:
-        """Where a record lies."""
+    def path(self, kind, seed):
         return self.folder(kind) / f"{seed}.parquet"
 
-    def clear(self) -> None:
-        """Start from nothing."""
+    def clear(self):
         for name in ("results", "state"):
             shutil.rmtree(self.copy / name, ignore_errors=True)
 
-    def ask(self, deeds: list[tuple[str, str, int, int]]) -> None:
+    def ask(self, deeds):
         """What is to be done: name, where, step and seed of each."""
         place = self.copy / "deeds.json"
         place.unlink(missing_ok=True)
         if deeds:
             place.write_text(json.dumps(deeds), encoding="utf-8")
 
-    def beside(self, kind: str) -> set[str]:
+    def beside(self, kind):
         """The names of all that lies beside records, hidden files among them."""
         found = self.folder(kind).iterdir() if self.folder(kind).is_dir() else ()
         return {path.name for path in found if path.suffix != ".parquet"}
 
-    def saves(self) -> list[Path]:
-        """The checkpoints that there are."""
+    def saves(self):
         return list((self.copy / "state").rglob("*.checkpoint"))
 
-    def _start(self) -> subprocess.Popen[str]:
+    def _start(self):
         if self._process is None:
             environment = {**checkout.offline(self.copy), "OMP_NUM_THREADS": "1"}
             environment[repeater.TOKEN] = secrets.token_hex(8)
@@ -167,7 +156,7 @@ class Wicked:
             print(json.dumps(["wicked", KINDS[0], "search"]), file=self._process.stdin, flush=True)
         return self._process
 
-    def _stop(self) -> None:
+    def _stop(self):
         """What it has started dies with it."""
         if self._process is not None:
             with suppress(ProcessLookupError):
@@ -176,10 +165,8 @@ class Wicked:
             self._process = None
 
 
-def outcomes(deeds: list[tuple[str, str, int, int]], seed: int) -> set[str]:
-    """What may come of one seed; not "same" where one deed alone keeps the record from being made
-    as it would be.
-    """
+def outcomes(deeds, seed):
+    """What may come of one seed; not "same" where a deed alone keeps it from being so."""
     done = [
         SENTENCE if name in UNWRITTEN and step <= 1 else DEEDS[name].outcomes
         for name, _, step, whose in deeds
@@ -189,7 +176,7 @@ def outcomes(deeds: list[tuple[str, str, int, int]], seed: int) -> set[str]:
     return allowed if all("same" in one for one in done) else allowed - {"same"}
 
 
-def outcome(wicked: Wicked, kind: str, seed: int, expected: record.Record, told: str) -> str:
+def outcome(wicked, kind, seed, expected, told):
     """What has come of one seed, verified: same, timeout, sentence or nothing."""
     path = wicked.path(kind, seed)
     who = f"wicked/{kind}/search seed {seed}: "
@@ -216,10 +203,8 @@ def outcome(wicked: Wicked, kind: str, seed: int, expected: record.Record, told:
     return "sentence"
 
 
-def same(found: record.Record, expected: record.Record) -> None:
-    """All that both records hold is the same, bit for bit; an optimizer may report whatever it
-    likes.
-    """
+def same(found, expected):
+    """All that both hold is the same, bit for bit; what an optimizer reports is its own."""
     is_prefix(found, expected)
     assert found.rows == expected.rows
     assert found.header["recommendation"] == expected.header["recommendation"]
@@ -228,7 +213,7 @@ def same(found: record.Record, expected: record.Record) -> None:
         assert found.header["trace_sha256"] == expected.header["trace_sha256"]
 
 
-def is_prefix(found: record.Record, expected: record.Record) -> None:
+def is_prefix(found, expected):
     """Its rows are the first ones of the other record."""
     assert found.rows <= expected.rows
     for name in set(found.columns) | set(expected.columns):
@@ -238,9 +223,9 @@ def is_prefix(found: record.Record, expected: record.Record) -> None:
             np.testing.assert_array_equal(one, other[: found.rows], err_msg=name)
 
 
-def state(told: Told) -> dict[str, Any]:
+def state(told):
     """What a command may leave behind in the process that gave it: nothing."""
     return {"out": told.out, "left": told.left, "changed": told.changed, "more": told.handles > 0}
 
 
-CLEAN: dict[str, Any] = {"out": "", "left": [], "changed": [], "more": False}
+CLEAN = {"out": "", "left": [], "changed": [], "more": False}

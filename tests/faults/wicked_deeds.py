@@ -3,8 +3,6 @@
 The files of a checkout in which they do it import this one, and so does the test.
 """
 
-from __future__ import annotations
-
 import ctypes
 import json
 import os
@@ -16,10 +14,9 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -28,7 +25,7 @@ EITHER = SAME | SENTENCE
 ASKED = Path("deeds.json").resolve()  # whatever becomes of the working directory
 ELSEWHERE = Path("elsewhere").resolve()
 LONG = 600  # seconds: longer than any test waits
-KEPT: list[np.ndarray] = []  # what was handed over and is changed whenever there is an opportunity
+KEPT = []  # what was handed over and is changed whenever there is an opportunity
 
 
 @dataclass(frozen=True)
@@ -42,14 +39,14 @@ class Deed:
     name: str
     hook: str
     outcomes: frozenset[str]
-    do: Callable[..., Any]
+    do: Callable
     domains: tuple[str, ...]
 
 
-DEEDS: dict[str, Deed] = {}
+DEEDS = {}
 
 
-def each(hook: str, outcomes: frozenset[str], domains: str = "box arms", **values: Any) -> None:
+def each(hook, outcomes, domains="box arms", **values):
     """Registers one deed a value: what is answered instead, or a function that makes it."""
     for name, value in values.items():
         do = value if callable(value) else lambda *_, value=value: value
@@ -57,7 +54,7 @@ def each(hook: str, outcomes: frozenset[str], domains: str = "box arms", **value
         DEEDS[called] = Deed(called, hook, outcomes, do, tuple(domains.split()))
 
 
-def asked(hook: str, seed: int, step: int) -> Iterator[Deed]:
+def asked(hook, seed, step):
     """What is to be done now; what was kept before is changed first."""
     for array in KEPT:
         overwrite(array)
@@ -69,7 +66,7 @@ def asked(hook: str, seed: int, step: int) -> Iterator[Deed]:
             yield found
 
 
-def overwrite(array: np.ndarray) -> None:
+def overwrite(array):
     """By whatever means there are."""
     for one in (array, array.base):
         if isinstance(one, np.ndarray):
@@ -82,44 +79,12 @@ def overwrite(array: np.ndarray) -> None:
 
 # anyone ------------------------------------------------------------------------------------------
 
-
-def ignore_signals() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE):
-        signal.signal(number, signal.SIG_IGN)
-
-
-def set_alarms_of_cpu_time() -> None:
-    signal.setitimer(signal.ITIMER_PROF, 0.01)
-    signal.setitimer(signal.ITIMER_VIRTUAL, 0.01)
+HEEDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD, signal.SIGPIPE)
+NOWHERE = {"HOME": "/nowhere", "PATH": "/nowhere", "OMP_NUM_THREADS": "7"}
+STREAMS = ("stdout", "stderr", "stdin")
 
 
-def end_itself() -> None:
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        os.kill(os.getpid(), number)
-
-
-def change_the_environment() -> None:
-    os.environ.clear()
-    os.environ.update({"HOME": "/nowhere", "PATH": "/nowhere", "OMP_NUM_THREADS": "7"})
-
-
-def take_the_standard_streams_away() -> None:
-    sys.stdout = sys.stderr = sys.stdin = None  # type: ignore[assignment]
-
-
-def print_all_over() -> None:
-    print("hello", flush=True)
-    print("hello", file=sys.stderr)
-    os.write(1, b"\xff\x00")
-
-
-def ask_torch() -> None:
-    torch = sys.modules["torch"]
-    torch.set_num_threads(3)
-    torch.set_default_dtype(torch.float16)
-
-
-def start_a_program_far_from_us() -> None:
+def start_a_program_far_from_us():
     subprocess.run(
         ["/bin/sh", "-c", f"/bin/sleep {LONG} >/dev/null 2>&1 &"],
         start_new_session=True,
@@ -127,13 +92,7 @@ def start_a_program_far_from_us() -> None:
     )
 
 
-def open_something_else() -> None:
-    handle = os.open(ELSEWHERE, os.O_RDONLY)
-    os.dup2(handle, 1)
-    os.dup2(handle, 2)
-
-
-def fork_and_fail() -> None:
+def fork_and_fail():
     if os.fork() == 0:
         raise OSError("no such program")
 
@@ -143,16 +102,23 @@ each(
     SAME,
     changes_the_working_directory=lambda: os.chdir(ELSEWHERE),
     changes_the_umask=lambda: os.umask(0o777),
-    ignores_signals=ignore_signals,
+    ignores_signals=lambda: [signal.signal(one, signal.SIG_IGN) for one in HEEDED],
     blocks_signals=lambda: signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals()),
-    ends_itself_with_signals_that_are_heeded=end_itself,
+    ends_itself_with_signals_that_are_heeded=lambda: [os.kill(os.getpid(), n) for n in HEEDED[:3]],
     makes_errors_of_rounding=lambda: np.seterr(all="raise"),
     makes_errors_of_warnings=lambda: warnings.simplefilter("error"),
     allows_hardly_any_recursion=lambda: sys.setrecursionlimit(len_of_stack() + 30),
-    changes_the_environment=change_the_environment,
-    takes_the_standard_streams_away=take_the_standard_streams_away,
-    prints=print_all_over,
-    asks_torch_for_threads_and_another_type=ask_torch,
+    changes_the_environment=lambda: (os.environ.clear(), os.environ.update(NOWHERE)),
+    takes_the_standard_streams_away=lambda: vars(sys).update(dict.fromkeys(STREAMS)),
+    prints=lambda: (
+        print("hello", flush=True),
+        print("hello", file=sys.stderr),
+        os.write(1, b"\xff\x00"),
+    ),
+    asks_torch_for_threads_and_another_type=lambda: (
+        sys.modules["torch"].set_num_threads(3),
+        sys.modules["torch"].set_default_dtype(sys.modules["torch"].float16),
+    ),
     starts_a_thread=lambda: threading.Thread(target=time.sleep, args=(LONG,), daemon=True).start(),
     starts_a_thread_that_is_waited_for=lambda: threading.Thread(
         target=time.sleep, args=(LONG,)
@@ -160,7 +126,9 @@ each(
     starts_a_program=lambda: subprocess.Popen(["/bin/sleep", str(LONG)]),
     starts_a_program_far_from_us=start_a_program_far_from_us,
     closes_standard_input_output_and_errors=lambda: os.closerange(0, 3),
-    opens_something_else_as_output_and_errors=open_something_else,
+    opens_something_else_as_output_and_errors=lambda: [
+        os.dup2(os.open(ELSEWHERE, os.O_RDONLY), stream) for stream in (1, 2)
+    ],
     forks_and_both_go_on=os.fork,
     forks_and_one_of_them_fails=fork_and_fail,
 )
@@ -169,14 +137,16 @@ each(
     EITHER,
     # its own alarm may end a slow function; test_guard.py holds that later ones hear none of it
     sets_an_alarm=lambda: signal.setitimer(signal.ITIMER_REAL, 0.01),
-    sets_alarms_of_cpu_time=set_alarms_of_cpu_time,
+    sets_alarms_of_cpu_time=lambda: [
+        signal.setitimer(which, 0.01) for which in (signal.ITIMER_PROF, signal.ITIMER_VIRTUAL)
+    ],
     closes_the_standard_streams=lambda: sys.stderr.close(),
     closes_what_is_open=lambda: os.closerange(3, 200),
 )
 
 
-def raising(error: BaseException) -> Callable[..., None]:
-    def do(*_: object) -> None:
+def raising(error):
+    def do(*_):
         raise error
 
     return do
@@ -187,7 +157,7 @@ class Ended(BaseException):
 
 
 class Silent(Exception):
-    def __str__(self) -> str:
+    def __str__(self):
         raise ValueError("not even that")
 
 
@@ -218,7 +188,7 @@ each(
 )
 
 
-def seed_the_global_generators(*_: object) -> None:
+def seed_the_global_generators(*_):
     """And draw from them."""
     random.seed(3)
     np.random.seed(3)  # noqa: NPY002
@@ -235,7 +205,7 @@ each("recommend", SAME, seeds_the_global_generators=seed_the_global_generators)
 # simulators --------------------------------------------------------------------------------------
 
 
-def hang(*_: object) -> None:
+def hang(*_):
     while True:
         try:
             time.sleep(LONG)
@@ -243,7 +213,7 @@ def hang(*_: object) -> None:
             continue
 
 
-def hang_deaf(*_: object) -> None:
+def hang_deaf(*_):
     signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     time.sleep(LONG)
 
@@ -292,7 +262,7 @@ each(
 )
 
 
-def seen(shown: Any, **changed: Any) -> Any:
+def seen(shown, **changed):
     """What was shown, but for one part of what the optimizer may see."""
     return replace(shown, seen=replace(shown.seen, **changed))
 
@@ -300,10 +270,10 @@ def seen(shown: Any, **changed: Any) -> Any:
 class Liar(np.ndarray):
     """An array that says that all is well with it."""
 
-    def min(self, *_: Any, **__: Any) -> Any:
+    def min(self, *_, **__):
         return 0
 
-    def max(self, *_: Any, **__: Any) -> Any:
+    def max(self, *_, **__):
         return 0
 
 
@@ -342,26 +312,25 @@ each("tell", SAME, "arms", overwrites_the_arms=lambda o, *_: overwrite(o.domain.
 class Unreadable:
     """What is written and cannot be read."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         return (int, ("no number",))
 
 
 class Unwritable:
     """What ends whoever writes it."""
 
-    def __reduce__(self) -> Any:
+    def __reduce__(self):
         raise Ended("not me")
 
 
-def nested(depth: int) -> list[Any]:
-    """A list in a list in a list."""
-    whole: list[Any] = []
+def nested(depth):
+    whole = []
     for _ in range(depth):
         whole = [whole]
     return whole
 
 
-def len_of_stack() -> int:
+def len_of_stack():
     """How deep the caller is."""
     frame, depth = sys._getframe(1), 0
     while frame.f_back is not None:

@@ -3,8 +3,6 @@
 Its noise draws from its own stream and, as a library might, from the global generators.
 """
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -2,8 +2,6 @@
 those of a careless library might; it does what is asked for.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import wicked_deeds
 

@@ -1,7 +1,5 @@
 """Small problems and quick settings, with which every method is tried."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -12,33 +10,30 @@ BOUNDS = [(-5.0, 3.0), (0.0, 16.0)]  # sides and edges are sums of few powers of
 BOX = [(-5, 5), (-5, 5)]
 TABLE = np.random.default_rng(0).integers(-8, 9, (150, 3)) / 8.0
 VALUES = ((TABLE - 0.25) ** 2).sum(1)
+CLIMB = {"climb": {"raw": 64, "starts": 2, "steps": 30}}
+SHORT = {"climb": {"raw": 64, "starts": 2, "steps": 10}}
+PLAIN = {"climb": {"starts": 2, "steps": 30}}
+DRAWS = {"candidates": 200, "features": 200}
+BEGIN = {"startup": 4}
+FITS = {"fit": {"steps": 20, "new_steps": 20}}
 QUICK = {
-    "gp-ei": {"climb": {"starts": 2, "steps": 30}},
-    "gp-pi": {"climb": {"starts": 2, "steps": 30}},
-    "gp-ucb-constant": {"climb": {"starts": 2, "steps": 30}},
-    "gp-ucb-box": {"climb": {"raw": 64, "starts": 2, "steps": 30}},
-    "ms-ucb": {"climb": {"raw": 64, "starts": 2, "steps": 30}},
-    "cei": {"climb": {"raw": 64, "starts": 2, "steps": 10}},
-    "epbo": {"climb": {"raw": 64, "starts": 2, "steps": 10}},
+    **dict.fromkeys(("gp-ei", "gp-pi", "gp-ucb-constant"), PLAIN),
+    **dict.fromkeys(("gp-ucb-box", "ms-ucb"), CLIMB),
+    **dict.fromkeys(("cei", "epbo"), SHORT),
+    **dict.fromkeys(("scbo", "hdsafebo"), DRAWS),
+    **dict.fromkeys(("optuna-gp", "optuna-tpe"), BEGIN),
     "lcbo": {"climb": {"starts": 2, "steps": 10}},
-    "scbo": {"candidates": 200, "features": 200},
-    "hdsafebo": {"candidates": 200, "features": 200},
     "turbo": {"candidates": {"per_dim": 50}},
     "go-ucb": {"oracle": {"steps": 20}, "ascent": {"steps": 20}},
-    "dumbo": {
-        "climb": {"raw": 64, "starts": 4, "steps": 50},
-        "fit": {"steps": 20, "new_steps": 20},
-    },
-    "dec-hbo": {"fit": {"steps": 20, "new_steps": 20}},
-    "add-gpucb": {"grid": 100, "fit": {"steps": 20, "new_steps": 20}},
+    "dumbo": {"climb": {"raw": 64, "starts": 4, "steps": 50}, **FITS},
+    "dec-hbo": FITS,
+    "add-gpucb": {"grid": 100, **FITS},
     "linebo": {"lines": {"grid": 100}},
     "saasbo": {
         "nuts": {"warmup": 16, "readaptation": 4, "samples": 8, "thinning": 4, "tree_depth": 3},
-        "climb": {"raw": 64, "starts": 2, "steps": 10},
+        **SHORT,
     },
     "logei": {"restarts": 1, "raw": 8},
-    "optuna-gp": {"startup": 4},
-    "optuna-tpe": {"startup": 4},
 }
 
 

@@ -115,9 +115,7 @@ def test_a_history_told_at_once_or_point_by_point_is_the_same(name):
 
 @each(ON_BOXES)
 def test_who_rounds_what_is_asked_leaves_nothing_pending(name):
-    """A method that has to recognise its points goes on as without the rounding; the model of any
-    other one has the points that were told.
-    """
+    """Who has to recognise points goes on as without rounding; others learn the points as told."""
     exact, rounded = begun(name), begun(name)
     steps = 10 if line(name).recognises else 5
     for _ in range(steps):
@@ -166,10 +164,6 @@ def test_units_of_columns_and_values_change_nothing(name):
     assert_array_equal(large, small)
 
 
-def copied(optimizer):
-    return pickle.loads(pickle.dumps(optimizer))
-
-
 def assert_apart(name, asked):
     """Three points that were asked for in a row."""
     if over_arms(name):
@@ -189,7 +183,7 @@ def test_three_asks_in_a_row_differ_and_a_saved_optimizer_goes_on_where_it_was(n
     optimizer = begun(name)
     for steps in (0, 6):
         played(optimizer, name, steps)
-        pending = copied(optimizer)
+        pending = pickle.loads(pickle.dumps(optimizer))
         asked = np.array([pending.ask() for _ in range(3)])
         assert_array_equal(pending.pending, asked)
         assert_apart(name, asked)

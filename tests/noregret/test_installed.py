@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import programs
+
 ROOT = Path(__file__).resolve().parents[2]
 PARTS = ("algorithms", "noregret", "papers", "problems", "workflow")
 TRIED = """
@@ -59,14 +61,8 @@ def installed(tmp_path_factory):
 
 
 def test_it_works_outside_the_checkout(installed, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-c", TRIED, str(installed)],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(installed)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = programs.python("-c", TRIED, installed, cwd=tmp_path, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
     said = done.stdout.splitlines()
     assert said[0] == "7 2 True"
@@ -136,14 +132,8 @@ HIDING = (
 
 def imported(folder, code, *arguments, path=""):
     """What becomes of some code in a folder: the last line that it writes."""
-    done = subprocess.run(
-        [sys.executable, "-c", code, *map(str, arguments)],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(path)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": str(path)}
+    done = programs.python("-c", code, *arguments, cwd=folder, env=environment)
     return (done.stdout + done.stderr).splitlines()[-1:]
 
 

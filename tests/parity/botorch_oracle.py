@@ -26,12 +26,12 @@ from botorch.models.utils.gpytorch_modules import (
 from gpytorch.mlls import ExactMarginalLogLikelihood
 
 from tests.parity import gp_cases
-from tests.parity.gp_cases import Case, Hyperparameters
+from tests.parity.gp_cases import Hyperparameters
 
 BETA = 0.1
 
 
-def model_of(case: Case, x, y) -> SingleTaskGP:
+def model_of(case, x, y):
     """BoTorch's model of points of the cube (n, d), on the printed box, and values (n,) as they
     are; parameters have their first values."""
     return SingleTaskGP(
@@ -43,7 +43,7 @@ def model_of(case: Case, x, y) -> SingleTaskGP:
     ).double()
 
 
-def given(model: SingleTaskGP, parameters: Hyperparameters) -> SingleTaskGP:
+def given(model, parameters):
     """The model with these values, ready to predict."""
     kernel = model.covar_module
     kernel.base_kernel.lengthscale = torch.tensor(parameters.lengthscale, dtype=torch.float64)
@@ -53,7 +53,7 @@ def given(model: SingleTaskGP, parameters: Hyperparameters) -> SingleTaskGP:
     return model.eval()
 
 
-def acquisitions(model: SingleTaskGP, best: float) -> dict[str, object]:
+def acquisitions(model, best):
     """The three functions of the paper, and two logarithms; a plain number would be rounded to
     single precision."""
     aim, beta = torch.tensor([best, BETA], dtype=torch.float64)
@@ -69,7 +69,7 @@ def acquisitions(model: SingleTaskGP, best: float) -> dict[str, object]:
     }
 
 
-def density(model: SingleTaskGP) -> float:
+def density(model):
     """ln p(y | X) plus the log priors."""
     model.train()
     mll = ExactMarginalLogLikelihood(model.likelihood, model)
@@ -78,7 +78,7 @@ def density(model: SingleTaskGP) -> float:
         return len(y) * mll(model(X), y).item()
 
 
-def fitted(case: Case) -> dict[str, object]:
+def fitted(case):
     """The log posterior density at the first values and after BoTorch's fit, with what it found."""
     model = model_of(case, *case.data())
     start = density(model)
@@ -93,7 +93,7 @@ def fitted(case: Case) -> dict[str, object]:
     return {"start": start, "density": density(model), "found": asdict(found)}
 
 
-def predicted(case: Case) -> dict[str, list[float]]:
+def predicted(case):
     """Posterior and acquisition values at the points of a case, given its hyperparameters."""
     x, y = case.data()
     model, points = given(model_of(case, x, y), case.given), case.points()
@@ -106,7 +106,7 @@ def predicted(case: Case) -> dict[str, list[float]]:
     return {name: values.tolist() for name, values in found.items()}
 
 
-def value(case: Case, name: str, x, y, candidates):
+def value(case, name, x, y, candidates):
     """An acquisition function at candidates (q, d), under given hyperparameters, (q,)."""
     model = given(model_of(case, x, y), case.given)
     with torch.no_grad():
@@ -114,8 +114,7 @@ def value(case: Case, name: str, x, y, candidates):
         return function(torch.from_numpy(case.printed(candidates))[:, None]).numpy()
 
 
-def made() -> dict[str, object]:
-    """All of the file."""
+def made():
     runs = ("log_ei", "log_pi", "ucb")
     return {"botorch": __version__, **gp_cases.said(predicted, fitted, value, runs)}
 

@@ -5,10 +5,8 @@ evaluation, both queries and their distance.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 
 @dataclass(frozen=True)
@@ -17,19 +15,17 @@ class Divergence:
     run has ended before."""
 
     evaluation: int
-    expected: NDArray[Any] | None
-    got: NDArray[Any] | None
+    expected: np.ndarray | None
+    got: np.ndarray | None
 
-    def __str__(self) -> str:
+    def __str__(self):
         return (
             f"the runs part at evaluation {self.evaluation}: expected {_show(self.expected)}, "
             f"got {_show(self.got)}"
         )
 
 
-def first_divergence(
-    expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0
-) -> Divergence | None:
+def first_divergence(expected, got, tolerance=0.0):
     """Compare the queries of two runs, evaluation by evaluation.
 
     expected, got: (n,) rows of a table or (n, d) points; n may differ, and a run that ends early
@@ -52,22 +48,20 @@ def first_divergence(
     return None
 
 
-def assert_same_run(expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0) -> None:
+def assert_same_run(expected, got, tolerance=0.0):
     """Fail with the first evaluation at which the runs part, if they do."""
     divergence = first_divergence(expected, got, tolerance)
     assert divergence is None, str(divergence)
 
 
-def assert_parts_at(
-    evaluation: int, expected: ArrayLike, got: ArrayLike, tolerance: float = 0.0
-) -> None:
+def assert_parts_at(evaluation, expected, got, tolerance=0.0):
     """Fail unless the runs part at this evaluation, as those of a method and of its mutant do."""
     divergence = first_divergence(expected, got, tolerance)
     assert divergence is not None, "the runs are the same: the mistake goes unnoticed"
     assert divergence.evaluation == evaluation, str(divergence)
 
 
-def _show(query: NDArray[Any] | None) -> str:
+def _show(query):
     if query is None:
         return "no further evaluation"
     return np.array2string(np.asarray(query), precision=6)

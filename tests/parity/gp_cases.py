@@ -5,34 +5,30 @@ Nothing here imports either library: whoever lacks them still has the numbers th
 """
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 
 from algorithms import gp_acquisition
 from algorithms.api import Observation
-from algorithms.parts.numerics.transforms import Units
 from algorithms.parts.processes.fitting import Fitted
 from algorithms.parts.processes.gp import Posterior
-from algorithms.parts.processes.kernels import Model
 from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
 from tests.algorithms.grouped import builder
 
-Array = NDArray[np.float64]
 ORACLES = Path(__file__).parent / "oracles"
 POINTS, CANDIDATES, STEPS = 100, 64, 25
 
 
-def styblinski_tang(z: Array) -> Array:
+def styblinski_tang(z):
     """The paper's f2 at points (n, d) of the printed box."""
     return -0.5 * (z**4 - 16 * z**2 + 5 * z).sum(1)
 
 
-def accuracy(z: Array) -> Array:
+def accuracy(z):
     """Values as those of a classifier: near 0.95, with small differences, (n,)."""
     return 0.97 - 0.05 * (1 - np.exp(-((z - 6) ** 2).mean(1) / 8))
 
@@ -53,7 +49,7 @@ class Case:
     """n points of a box, their values with noise, and the hyperparameters that both sides are
     given."""
 
-    f: Callable[[Array], Array]
+    f: Callable
     d: int
     low: float
     high: float
@@ -61,28 +57,28 @@ class Case:
     spread: float  # standard deviation of the noise
     given: Hyperparameters
 
-    def printed(self, x: Array) -> Array:
+    def printed(self, x):
         """Points of the unit cube (n, d) in the units of the printed box."""
         return self.low + (self.high - self.low) * x
 
-    def data(self) -> tuple[Array, Array]:
+    def data(self):
         """Points of the unit cube (n, d) and their values (n,)."""
         rng = np.random.default_rng([self.d, 0])
         x = rng.random((self.n, self.d))
         return x, self.f(self.printed(x)) + self.spread * rng.standard_normal(self.n)
 
-    def points(self) -> Array:
+    def points(self):
         """Where posteriors are compared, (POINTS, d): half of them are near a datum."""
         rng, (x, _) = np.random.default_rng([self.d, 1]), self.data()
         near = x[rng.integers(self.n, size=POINTS // 2)]
         near = np.clip(near + 0.03 * rng.standard_normal(near.shape), 0.0, 1.0)
         return np.vstack([near, rng.random((POINTS - len(near), self.d))])
 
-    def candidates(self, step: int) -> Array:
+    def candidates(self, step):
         """From which step 0, 1, ... of a run chooses, (CANDIDATES, d)."""
         return np.random.default_rng([self.d, 2, step]).random((CANDIDATES, self.d))
 
-    def shows(self, x: Array, step: int) -> float:
+    def shows(self, x, step):
         """What the query x (d,) of a step shows."""
         noise = np.random.default_rng([self.d, 3, step]).standard_normal()
         return float(self.f(self.printed(x[None]))[0] + self.spread * noise)
@@ -117,12 +113,12 @@ CASES = {
 RUN = "valley-4"  # whose runs are compared, evaluation by evaluation
 
 
-def said(predicted, fitted, value, runs: Sequence[str]) -> dict[str, object]:
+def said(predicted, fitted, value, runs):
     """What a library says of every case, and which candidate each step of its runs takes: the one
     at which `value(case, name, x, y, candidates)` is greatest.
     """
 
-    def chosen(name: str) -> list[int]:
+    def chosen(name):
         case, path = CASES[RUN], []
         x, y = case.data()
         for step in range(STEPS):
@@ -136,8 +132,7 @@ def said(predicted, fitted, value, runs: Sequence[str]) -> dict[str, object]:
     return {"cases": cases, "runs": {name: chosen(name) for name in runs}}
 
 
-def write(library: str, made: dict[str, object]) -> None:
-    """The file of a library's numbers."""
+def write(library, made):
     file = ORACLES / f"{library}.json"
     file.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
     print(f"wrote {file}")
@@ -149,29 +144,29 @@ WELL = {"climb": {"raw": 8, "starts": 1, "steps": 1}, "repetitions": "repeat"}
 class Known:
     """A regression whose parameters are given, in the units that a case's own regression uses."""
 
-    def __init__(self, model: Model, standard: Callable[[Array], Units]) -> None:
+    def __init__(self, model, standard):
         self.model, self.standard = model, standard
 
-    def learn(self, x: Array, y: Array, rng: np.random.Generator) -> Fitted:
+    def learn(self, x, y, rng):
         units = self.standard(y)
         data = torch.from_numpy(x), torch.from_numpy(units(y))
         return Fitted(units, Posterior.of(self.model, *data))
 
 
-def scaled(case: Case) -> Hyperparameters:
+def scaled(case):
     """The given hyperparameters of a case in units of the cube and of y with variance 1."""
     given, variance = case.given, float(np.var(case.data()[1]))
     lengthscale = tuple(length / (case.high - case.low) for length in given.lengthscale)
     return Hyperparameters(lengthscale, given.outputscale / variance, given.noise / variance, 0.0)
 
 
-def optimizer(case: Case, surrogate: str, acquisition: str, exploration: float, **changes: object):
+def optimizer(case, surrogate, acquisition, exploration, **changes):
     """The method of a paper's line, told nothing yet; `surrogate` and `inputs` are the paper's."""
     own = {"surrogate": surrogate, "acquisition": acquisition, "exploration": exploration}
     return builder("gp_acquisition.GPAcquisition", {**own, **WELL, **changes}, case.d)()
 
 
-def given(model: Model, parameters: Hyperparameters) -> Model:
+def given(model, parameters):
     """The model with these values; `model` is changed."""
     with torch.no_grad():
         kernel = model.kernel
@@ -183,16 +178,16 @@ def given(model: Model, parameters: Hyperparameters) -> Model:
     return model
 
 
-def learns(method, model: Model):
+def learns(method, model):
     """The method with a regression whose parameters are known; its units stay its own."""
     method.surrogate = Known(model, method.surrogate.standard)
     return method
 
 
-def run(case: Case, method, monkeypatch, steps: int = STEPS) -> list[int]:
+def run(case, method, monkeypatch, steps=STEPS):
     """Which candidate each step of a run asks for, where the maximum is sought among the candidates
     alone."""
-    chosen: list[int] = []
+    chosen = []
 
     def best_candidate(promise, region, rng, **settings):
         candidates = case.candidates(len(chosen))
@@ -209,13 +204,13 @@ def run(case: Case, method, monkeypatch, steps: int = STEPS) -> list[int]:
     return chosen
 
 
-def without_noise(model: Model, least: float) -> Model:
+def without_noise(model, least):
     """The model that takes every value at its word: its noise at the least that is allowed."""
     model.likelihood.noise = torch.tensor([least], dtype=torch.float64)
     return model
 
 
-def wrong_sign() -> Acquisition:
+def wrong_sign():
     """Improvement of what is smaller."""
 
     def with_slopes(mean, variance, best):

@@ -15,12 +15,12 @@ from skopt.learning.gaussian_process.kernels import ConstantKernel, Matern
 from skopt.utils import cook_estimator
 
 from tests.parity import gp_cases
-from tests.parity.gp_cases import Case, Hyperparameters, scaled
+from tests.parity.gp_cases import scaled
 
 XI, KAPPA = 0.01, 1.96
 
 
-def given(parameters: Hyperparameters) -> GaussianProcessRegressor:
+def given(parameters):
     """The library's regression with these values, which it keeps."""
     kernel = ConstantKernel(parameters.outputscale) * Matern(parameters.lengthscale, nu=2.5)
     return GaussianProcessRegressor(
@@ -28,7 +28,7 @@ def given(parameters: Hyperparameters) -> GaussianProcessRegressor:
     )
 
 
-def acquisitions(regression: GaussianProcessRegressor, points, best: float) -> dict[str, object]:
+def acquisitions(regression, points, best):
     """What the library maximises at points (q, d) of the cube, each (q,); `best` is the largest
     y."""
     return {
@@ -38,7 +38,7 @@ def acquisitions(regression: GaussianProcessRegressor, points, best: float) -> d
     }
 
 
-def predicted(case: Case) -> dict[str, list[float]]:
+def predicted(case):
     """Posterior and acquisition values at the points of a case, given its hyperparameters."""
     x, y = case.data()
     regression = given(scaled(case)).fit(x, -y)
@@ -48,7 +48,7 @@ def predicted(case: Case) -> dict[str, list[float]]:
     return {name: np.asarray(values).tolist() for name, values in found.items()}
 
 
-def fitted(case: Case) -> dict[str, float]:
+def fitted(case):
     """The log evidence after the library's own fit from its first values and two drawn ones."""
     x, y = case.data()
     regression = cook_estimator("GP", space=[(0.0, 1.0)] * case.d, random_state=0)
@@ -58,14 +58,13 @@ def fitted(case: Case) -> dict[str, float]:
     return {"evidence": float(regression.log_marginal_likelihood_value_)}
 
 
-def value(case: Case, name: str, x, y, candidates):
+def value(case, name, x, y, candidates):
     """An acquisition function at candidates (q, d), under given hyperparameters, (q,)."""
     regression = given(scaled(case)).fit(x, -y)
     return acquisitions(regression, candidates, float(y.max()))[name]
 
 
-def made() -> dict[str, object]:
-    """All of the file."""
+def made():
     runs = ("ei", "pi", "ucb")
     return {"scikit-optimize": __version__, **gp_cases.said(predicted, fitted, value, runs)}
 

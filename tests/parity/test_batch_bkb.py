@@ -279,9 +279,7 @@ def test_a_mistake_is_noticed(key, kind, changes, evaluation, instance):
 
 
 def table_of_bless(name, instance):
-    """The kernel and the pulls of an oracle: all arms, some of them again and again, or the first
-    2000 rows of a real table.
-    """
+    """The kernel and pulls of an oracle: all arms, some repeated, or 2000 rows of a real table."""
     source = "abalone" if name == "abalone" else "synthetic"
     pulls = {
         "synthetic": np.arange(500),

@@ -5,13 +5,13 @@ import pytest
 from tests.parity.divergence import assert_parts_at, first_divergence
 
 
-def test_a_run_that_ends_early_parts_where_it_ends() -> None:
+def test_a_run_that_ends_early_parts_where_it_ends():
     parting = first_divergence([3, 1, 2], [3, 1])
     assert parting is not None and parting.evaluation == 2 and parting.got is None
     assert "no further evaluation" in str(parting)
 
 
-def test_a_mistake_that_goes_unnoticed_or_shows_elsewhere_fails() -> None:
+def test_a_mistake_that_goes_unnoticed_or_shows_elsewhere_fails():
     assert_parts_at(1, [3, 1], [3, 2])
     with pytest.raises(AssertionError, match="goes unnoticed"):
         assert_parts_at(1, [3, 1], [3, 1])

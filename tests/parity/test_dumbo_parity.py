@@ -58,10 +58,6 @@ def given(model, mean=None):
     return solve(Distances(X), decomposition(model), kernel, Y)
 
 
-def refitted(model):
-    return Fits(FIRST, TWO_HUNDRED, "first-values").anew(Distances(X), decomposition(model), Y)
-
-
 # one step: the models
 
 
@@ -74,7 +70,8 @@ def test_evidence_and_acceptance_of_a_model_are_the_codes(model):
 
 @pytest.mark.parametrize("model", STEP["models"], ids=lambda model: str(model["decomposition"]))
 def test_two_hundred_steps_of_adam_end_at_the_codes_scales(model):
-    ours = refitted(model)
+    fits = Fits(FIRST, TWO_HUNDRED, "first-values")
+    ours = fits.anew(Distances(X), decomposition(model), Y)
     assert_allclose(ours.kernel.outputscale, model["outputscale"], rtol=2e-6)
     assert_allclose(ours.kernel.lengthscale, model["lengthscale"], rtol=2e-6)
     assert ours.kernel.noise == pytest.approx(model["noise"], abs=1e-7)

@@ -6,15 +6,12 @@ get the draws of the unmutated run and have to leave it at a known evaluation.
 """
 
 import sys
-from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import NDArray
 
 import algorithms
 from algorithms.api import Box, Observation
@@ -28,18 +25,16 @@ OFFSET, NOISE = 0.5, 0.1  # jing2026lcbo, Sec. 6.1 and 6.2
 DESIGN, BATCH = 25, 7  # evaluations at first, and of each iteration
 THEIRS = -3.890  # the best feasible iterate of the authors' run
 
-Array = NDArray[np.float64]
-
 
 @cache
-def oracle() -> dict[str, Array]:
+def oracle():
     """The arrays of the file, as tests/parity/README.md names them; w (3, 2000, 25) as numbers."""
     with np.load(ORACLE) as arrays:
         found = {name: arrays[name].astype(float) for name in arrays}
     return {**found, "w": found["w"] * found["w_step"][:, None, None]}
 
 
-def true(x: Array) -> Array:
+def true(x):
     """y = -f, g_1 and g_2 at x (n, 25): (n, 3)."""
     w, b, weights = (oracle()[name] for name in ("w", "b", "weights"))
     f = [np.sqrt(2 / 2000) * np.cos(x @ w[j].T + b[j]) @ weights[j] for j in range(3)]
@@ -47,7 +42,7 @@ def true(x: Array) -> Array:
 
 
 @cache
-def settings() -> dict[str, Any]:
+def settings():
     """The reading `official-code`, its kernels those that the methods of the authors are given."""
     cell = load("lcbo", "paper").cell("syn-25", "LCBO@official-code")
     kernels = [
@@ -58,7 +53,7 @@ def settings() -> dict[str, Any]:
     return changed(entry, kernels=kernels)
 
 
-def begun(seed: int, **changes: Any) -> LCBO:
+def begun(seed, **changes):
     """The method after the design, which the authors' public code observes without noise."""
     parameters = changed(settings(), **changes)
     made = algorithms.build("lcbo.LCBO", Box(25), np.random.default_rng([seed, 2]), parameters)
@@ -69,7 +64,7 @@ def begun(seed: int, **changes: Any) -> LCBO:
     return made
 
 
-def played(method: LCBO, seed: int, evaluations: int) -> Array:
+def played(method, seed, evaluations):
     """The iterates (k, 25) up to so many evaluations; evaluation i has noise of its own."""
     noise = np.random.default_rng([seed, 1]).normal(0.0, NOISE, (evaluations + 50, 3))
     iterates = []
@@ -82,13 +77,13 @@ def played(method: LCBO, seed: int, evaluations: int) -> Array:
     return np.array(iterates)
 
 
-def best_iterate(seed: int) -> float:
+def best_iterate(seed):
     """The least objective of a feasible iterate of a run of 1000 evaluations, by true values."""
     values = true(played(begun(seed), seed, 1000))
     return float(-values[(values[:, 1:] <= 0).all(1), 0].max())
 
 
-def test_the_instance_is_the_authors() -> None:
+def test_the_instance_is_the_authors():
     arrays = oracle()
     # the file is rounded, and the noise of an evaluation 0.1
     assert_allclose(-true(arrays["check_x"])[:, 0], arrays["check_f"], atol=3e-4)
@@ -97,13 +92,13 @@ def test_the_instance_is_the_authors() -> None:
     assert len(feasible) - 2 == (1000 - DESIGN) // BATCH  # b^(1) = 2, b^(2) = 5; one was cut short
 
 
-def test_it_starts_at_the_best_feasible_point_of_the_design() -> None:
+def test_it_starts_at_the_best_feasible_point_of_the_design():
     values, design = true(oracle()["design"]), oracle()["design"]
     feasible = np.flatnonzero((values[:, 1:] <= 0).all(1))
     assert_array_equal(begun(0).iterate, design[feasible[np.argmax(values[feasible, 0])]])
 
 
-def test_the_first_iterates_are_where_the_authors_are() -> None:
+def test_the_first_iterates_are_where_the_authors_are():
     """The objective at the first three: theirs lies among those of fifteen runs."""
     ends = [-true(played(begun(seed), seed, DESIGN + 3 * BATCH))[:, 0] for seed in range(100, 115)]
     theirs = oracle()["iterates_f"][:3]
@@ -111,14 +106,14 @@ def test_the_first_iterates_are_where_the_authors_are() -> None:
     assert np.ptp(ends, axis=0)[0] < 0.2  # and no run of ours is far from it
 
 
-def mutant(seed: int, evaluations: int, changes: Mapping[str, Any]) -> Array:
+def mutant(seed, evaluations, changes):
     """The queries of a run with other parameters on the same draws."""
     method = begun(seed, **changes)
     played(method, seed, evaluations)
     return method.x[:evaluations]
 
 
-def test_the_noise_of_all_methods_is_that_of_the_observations() -> None:
+def test_the_noise_of_all_methods_is_that_of_the_observations():
     paper = load("lcbo", "paper")
     for method in ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO"):
         entry = paper.cell("truss", method).algorithm_entry
@@ -140,20 +135,20 @@ MUTANTS = {
 
 
 @cache
-def unmutated() -> Array:
+def unmutated():
     """The queries of the run without a mistake, up to the evaluation that the last one changes."""
     return mutant(100, 1 + max(evaluation for _, evaluation in MUTANTS.values()), {})
 
 
 @pytest.mark.parametrize("name", MUTANTS)
-def test_a_mistake_is_seen_at_once(name: str) -> None:
+def test_a_mistake_is_seen_at_once(name):
     changes, evaluation = MUTANTS[name]
     expected, got = unmutated()[: evaluation + 1], mutant(100, evaluation + 1, changes)
     assert_parts_at(evaluation, expected, got, tolerance=1e-9)
 
 
 @pytest.mark.slow
-def test_runs_end_where_the_authors_ends() -> None:
+def test_runs_end_where_the_authors_ends():
     """Measured: -3.730 in the median under the kernels of all runs, -3.765 under those of AVX512,
     from -3.876 to -3.511. Without the rounding of the file, which makes other paths: -3.840, from
     -4.158 to -3.352. So the median of ten moves by 0.1 with last digits alone.

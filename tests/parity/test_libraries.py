@@ -9,7 +9,6 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
 
 import numpy as np
 import pytest
@@ -33,7 +32,7 @@ class Library:
 
     surrogate: str
     exploration: Mapping[str, float]  # by acquisition
-    inputs: Callable[[Case], dict[str, Any]]  # the box that the regression sees
+    inputs: Callable  # the box that the regression sees
     known: Callable[[Case], Model]  # with the hyperparameters of a case
     runs: Mapping[str, str]  # by acquisition: the stored run
     least_noise: float

@@ -10,8 +10,6 @@ for, and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf exists wh
 does, since inside a job the plugin removes SLURM_CONF, by which srun would find the file elsewhere.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re
@@ -22,7 +20,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -75,15 +72,13 @@ class Unavailable(RuntimeError):
 
 
 class Cluster:
-    """The daemons whose files lie in `folder`; what they are is written there, so that another
-    process may stop them.
-    """
+    """The daemons whose files lie in `folder`; by these another process may stop them."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder.resolve()
         self.conf = self.folder / "slurm.conf"
 
-    def start(self) -> None:
+    def start(self):
         """Start munged, slurmctld and slurmd and wait until the node is idle.
 
         Raises Unavailable, with nothing left running.
@@ -91,18 +86,10 @@ class Cluster:
         prepare()
         for part in ("state", "spool", "log"):
             (self.folder / part).mkdir(parents=True, exist_ok=True)
-        controller_port, node_port = free_ports(2)
-        cpus, memory = size()
-        self.conf.write_text(
-            CONF.format(
-                folder=self.folder,
-                host=host(),
-                controller_port=controller_port,
-                node_port=node_port,
-                cpus=cpus,
-                memory=memory,
-            )
-        )
+        given = {"folder": self.folder, "host": socket.gethostname().partition(".")[0]}
+        given |= dict(zip(("controller_port", "node_port"), free_ports(2), strict=True))
+        given |= dict(zip(("cpus", "memory"), size(), strict=True))
+        self.conf.write_text(CONF.format(**given))  # slurmd looks for its node by that name
         self._key()
         self._link()
         try:
@@ -118,7 +105,7 @@ class Cluster:
             self.stop()
             raise
 
-    def stop(self) -> None:
+    def stop(self):
         """Cancel all jobs, end the daemons, remove the link."""
         if self.is_linked():
             with suppress(Unavailable):  # half installed
@@ -128,16 +115,15 @@ class Cluster:
         if self.is_linked():
             CONFIGURED.unlink()
 
-    def is_linked(self) -> bool:
-        """Whether the machine's slurm.conf is this cluster's."""
+    def is_linked(self):
         return CONFIGURED.is_symlink() and CONFIGURED.readlink() == self.conf
 
-    def _key(self) -> None:
+    def _key(self):
         key = self.folder / "munge.key"
         key.touch(mode=0o600)
         key.write_bytes(secrets.token_bytes(128))
 
-    def _munge(self) -> list[str]:
+    def _munge(self):
         places = {
             "key-file": "munge.key",
             "socket": "munge.socket",
@@ -147,11 +133,8 @@ class Cluster:
         }
         return [f"--{option}={self.folder / name}" for option, name in places.items()]
 
-    def _link(self) -> None:
-        """Put the link in its place.
-
-        Raises Unavailable if something is there, other than a link that leads nowhere.
-        """
+    def _link(self):
+        """Put the link there; Unavailable if anything is, but for a link to nowhere."""
         CONFIGURED.parent.mkdir(parents=True, exist_ok=True)
         if CONFIGURED.is_symlink() and not CONFIGURED.exists():
             CONFIGURED.unlink()  # the cluster that it belonged to has gone with its folder
@@ -164,7 +147,7 @@ class Cluster:
                 f" that was killed, run `python tests/slurm/cluster.py stop {where.parent}`"
             ) from None
 
-    def _spawn(self, name: str, *arguments: str) -> None:
+    def _spawn(self, name, *arguments):
         """Start a daemon that survives this process, and write down its id."""
         with (self.folder / "log" / f"{name}.out").open("w") as out:
             daemon = subprocess.Popen(
@@ -178,7 +161,7 @@ class Cluster:
             )
         (self.folder / f"{name}.started").write_text(f"{daemon.pid}\n")
 
-    def _end(self, name: str) -> None:
+    def _end(self, name):
         """End a daemon by its id, if that is still its own."""
         noted = self.folder / f"{name}.started"
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -189,7 +172,7 @@ class Cluster:
                     _wait(lambda: not command_line(pid), seconds)
         noted.unlink(missing_ok=True)
 
-    def _until(self, is_so: Callable[[], bool], what: str) -> None:
+    def _until(self, is_so, what):
         """Wait for what a daemon must do. Raises Unavailable with the end of all logs."""
         if not _wait(is_so, PATIENCE):
             logs = "\n".join(
@@ -199,7 +182,7 @@ class Cluster:
             raise Unavailable(f"expected {what} within {PATIENCE:.0f} s, got none: {logs}")
 
 
-def prepare() -> None:
+def prepare():
     """Make sure that Slurm's programs are here. Raises Unavailable."""
     if sys.platform != "linux" or os.geteuid() != 0:
         raise Unavailable("Slurm's daemons need Linux and root")
@@ -207,12 +190,12 @@ def prepare() -> None:
         raise Unavailable(f"{', '.join(missing)} not found: install {' and '.join(PACKAGES)}")
 
 
-def find(name: str) -> str | None:
+def find(name):
     """Where a program lies, also where a user's PATH does not lead; None if it is not installed."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin:/usr/local/sbin")
 
 
-def program(name: str) -> str:
+def program(name):
     """The same. Raises Unavailable."""
     found = find(name)
     if found is None:
@@ -220,7 +203,7 @@ def program(name: str) -> str:
     return found
 
 
-def alone(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
+def alone(environment=os.environ):
     """An environment without what would lead Slurm's programs to another cluster."""
     return {
         name: value
@@ -229,7 +212,7 @@ def alone(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
     }
 
 
-def command(name: str, *arguments: str) -> str:
+def command(name, *arguments):
     """What one of Slurm's programs prints; "" where it fails or hears nothing."""
     try:
         call = [program(name), *arguments]
@@ -241,7 +224,7 @@ def command(name: str, *arguments: str) -> str:
     return done.stdout if done.returncode == 0 else ""
 
 
-def jobs(*states: str) -> dict[str, str]:
+def jobs(*states):
     """The state of every job that Slurm remembers, by its id, or of those in some states."""
     rows = command(
         "squeue", "--noheader", "--states", ",".join(states) or "all", "--format=%i %T"
@@ -249,14 +232,14 @@ def jobs(*states: str) -> dict[str, str]:
     return dict(row.split() for row in rows)
 
 
-def cancel_all() -> None:
+def cancel_all():
     """Cancel what waits or runs, and wait until it is gone."""
     if living := jobs(*LIVING):
         command("scancel", *living)
         _wait(lambda: not jobs(*LIVING), PATIENCE)
 
 
-def processes(job: str) -> dict[int, str]:
+def processes(job):
     """The command lines of a job's processes, by id, without Slurm's own."""
     mark = f"SLURM_JOB_ID={job}".encode()
     found = {}
@@ -267,7 +250,7 @@ def processes(job: str) -> dict[int, str]:
     return {pid: line for pid, line in found.items() if line and "slurmstepd" not in line}
 
 
-def command_line(pid: int) -> str:
+def command_line(pid):
     """How a process was started; "" if it has ended, also where nobody has waited for it."""
     try:
         return (
@@ -277,18 +260,13 @@ def command_line(pid: int) -> str:
         return ""
 
 
-def host() -> str:
-    """How this machine calls itself, which is how slurmd looks for its node."""
-    return socket.gethostname().partition(".")[0]
-
-
-def size() -> tuple[int, int]:
+def size():
     """Cores and MiB that the node says to have."""
     total = re.search(r"MemTotal: +(\d+) kB", Path("/proc/meminfo").read_text())
     return max(SLOTS, os.cpu_count() or 1), max(MEMORY_MB, int(total[1]) // 1100 if total else 0)
 
 
-def free_ports(many: int) -> list[int]:
+def free_ports(many):
     """Ports of loopback on which nobody listens."""
     opened = [socket.create_server(("127.0.0.1", 0)) for _ in range(many)]
     ports = [server.getsockname()[1] for server in opened]
@@ -297,7 +275,7 @@ def free_ports(many: int) -> list[int]:
     return ports
 
 
-def _wait(is_so: Callable[[], bool], seconds: float) -> bool:
+def _wait(is_so, seconds):
     """Whether something comes true in time."""
     end = time.monotonic() + seconds
     while not (found := is_so()) and time.monotonic() < end:
@@ -305,7 +283,7 @@ def _wait(is_so: Callable[[], bool], seconds: float) -> bool:
     return bool(found)
 
 
-def main() -> int:
+def main():
     parser = argparse.ArgumentParser(
         prog="python tests/slurm/cluster.py", description=__doc__.partition("\n")[0]
     )

@@ -6,8 +6,6 @@ so that a test meets them at work, and every evaluation leaves a line in `evalua
 sees how often each was made.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -105,7 +103,7 @@ main()
 PATIENCE = 900.0  # seconds: a job starts four processes, which takes minutes on a loaded machine
 
 
-def prepared(folder: Path) -> Path:
+def prepared(folder):
     """A checkout with the paper of these tests, in which nothing was run."""
     copy = checkout.make(folder)
     (copy / "papers" / "mini.yaml").write_text(PAPER)
@@ -161,7 +159,7 @@ def each(local):
 class Started:
     """`snakemake` with the profile, in a checkout, until it is waited for or killed."""
 
-    def __init__(self, copy: Path, *arguments: str, pause: float = 1) -> None:
+    def __init__(self, copy, *arguments, pause=1):
         self.said = copy / "main.log"
         environment = {**cluster.alone(checkout.offline(copy)), "PAUSE": str(pause)}
         command = [
@@ -179,12 +177,11 @@ class Started:
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
             )
 
-    def wait(self) -> int:
-        """Its exit status."""
+    def wait(self):
         until(lambda: self.process.poll() is not None, f"the end of the workflow: {self.said}")
         return self.process.returncode
 
-    def text(self) -> str:
+    def text(self):
         return text(self.said)
 
 
@@ -193,7 +190,7 @@ def start(slurm):
     """Start workflows, none of which outlives the test, nor do their jobs."""
     started = []
 
-    def begin(copy: Path, *arguments: str, pause: float = 1) -> Started:
+    def begin(copy, *arguments, pause=1):
         started.append(Started(copy, *arguments, pause=pause))
         return started[-1]
 
@@ -213,7 +210,7 @@ def copy(begun, tmp_path):
     return copy
 
 
-def text(path: Path) -> str:
+def text(path):
     """Of a log, which a job that is run again removes for a moment."""
     try:
         return path.read_text(errors="replace")
@@ -221,15 +218,14 @@ def text(path: Path) -> str:
         return ""
 
 
-def until(is_so, what: str) -> None:
-    """Wait for something that must come."""
+def until(is_so, what):
     end = time.monotonic() + PATIENCE
     while not is_so():
         assert time.monotonic() < end, f"waited {PATIENCE:.0f} s for {what}"
         time.sleep(0.1)
 
 
-def at_work(copy: Path, seeds: tuple[int, ...]) -> None:
+def at_work(copy, seeds):
     """Wait until the runs of some seeds have begun."""
     until(
         lambda: all((copy / HELD / f"{seed}.running").exists() for seed in seeds),
@@ -237,7 +233,7 @@ def at_work(copy: Path, seeds: tuple[int, ...]) -> None:
     )
 
 
-def job_of(seed: int) -> str:
+def job_of(seed):
     """The id of the running job that makes one seed on `held`."""
     rows = cluster.command(
         "squeue", "--noheader", "--states=RUNNING", "--format=%i %k"
@@ -246,10 +242,8 @@ def job_of(seed: int) -> str:
     return found
 
 
-def asked_for(seed: int, jobs: set[str]) -> list[str]:
-    """The memory that each of some jobs asked for, in their order,
-    if it made one seed on `held`.
-    """
+def asked_for(seed, jobs):
+    """The memory that each job asked for, in their order, if it made one seed on `held`."""
     rows = cluster.command(
         "squeue", "--noheader", "--states=all", "--sort=i", "--format=%i %m %k"
     ).splitlines()
@@ -260,18 +254,18 @@ def asked_for(seed: int, jobs: set[str]) -> list[str]:
     ]
 
 
-def traces(copy: Path, folder: str = "results") -> dict[str, str]:
+def traces(copy, folder="results"):
     """The hash of every record by its place; what was set aside is among them, by its own name."""
     found = (path for path in sorted((copy / folder).rglob("*")) if ".parquet" in path.name)
     return {str(path.relative_to(copy)): record.read(path).header["trace_sha256"] for path in found}
 
 
-def evaluations(copy: Path) -> int:
+def evaluations(copy):
     path = copy / "evaluations"
     return len(path.read_text().splitlines()) if path.exists() else 0
 
 
-def assert_nothing_is_left(copy: Path) -> None:
+def assert_nothing_is_left(copy):
     """No lease, failure, checkpoint or half-written file."""
     names = {path.suffix for path in (copy / "results").rglob("*") if path.is_file()}
     assert names == {".parquet"}
