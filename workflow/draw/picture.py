@@ -23,6 +23,7 @@ from workflow.draw.plots import RC
 from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
 from workflow.measure.metrics import best_design
 from workflow.measure.store import NotRun, Store
+from workflow.plan.lines import PictureLine
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import signature
 from workflow.plan.selection import line_of, picture_cells
@@ -40,8 +41,8 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
     Raises PlanError, BadRecord, NotRun.
     """
-    entry = line_of(paper, "pictures", name)
-    cells, drawer = picture_cells(paper, name), drawer_of(entry)
+    line = line_of(paper, "pictures", name, PictureLine)
+    cells, drawer = picture_cells(paper, name), drawer_of(line)
     store.check(cells)
     best = best_of(store, cells)
     missing = [cell.curve for cell in cells if not store.has(cell)]
@@ -49,10 +50,10 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     paths = [folder / f"{name}.png"]
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC}):
         picture = drawer(best, with_seed(own_parameters(cells[0].problem_entry), best.seed))
-        _put_title(picture.still, entry, best)
+        _put_title(picture.still, line, best)
         facts = [*picture.facts, f"MADE BY OTHER CODE: {other}" if other else ""]
         compared = _compared(store, cells)
-        _put_small_print(picture.still, _small_print(paper, name, best, compared, facts, missing))
+        _put_small_print(picture.still, _small_print(paper, line, best, compared, facts, missing))
         with atomic(paths[0]) as temporary:
             picture.still.savefig(temporary, format="png", metadata={"Software": None})
     if picture.frames:
@@ -62,13 +63,13 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     return paths
 
 
-def drawer_of(entry: Mapping[str, Any]) -> Drawer:
+def drawer_of(line: PictureLine) -> Drawer:
     """The function of workflow/draw/drawers that draws. Raises PlanError."""
     try:
-        signature(entry["is"], "workflow/draw/drawers")
+        signature(line.is_, "workflow/draw/drawers")
     except LookupError as error:
-        raise PlanError(f"picture {entry['id']}: `is: {entry['is']}`: {error.args[0]}") from None
-    module, _, function = entry["is"].partition(".")
+        raise PlanError(f"picture {line.id}: `is: {line.is_}`: {error.args[0]}") from None
+    module, _, function = line.is_.partition(".")
     drawer: Drawer = getattr(importlib.import_module(f"workflow.draw.drawers.{module}"), function)
     return drawer
 
@@ -107,11 +108,11 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
     )
 
 
-def _put_title(figure: Figure, entry: Mapping[str, Any], best: Best) -> None:
+def _put_title(figure: Figure, line: PictureLine, best: Best) -> None:
     """The title above a still, whose design it is and how good; one that is not feasible cannot be
     missed.
     """
-    title, colour = entry.get("title", f"best {best.label}"), "black"
+    title, colour = line.title or f"best {best.label}", "black"
     title += f"\n{best.label} {best.quantity}, found by {best.curve} with seed {best.seed}"
     if best.violation > 0:
         title += (
@@ -130,7 +131,12 @@ def _compared(store: Store, cells: Sequence[Cell]) -> str:
 
 
 def _small_print(
-    paper: Paper, name: str, best: Best, compared: str, facts: Sequence[str], missing: Sequence[str]
+    paper: Paper,
+    line: PictureLine,
+    best: Best,
+    compared: str,
+    facts: Sequence[str],
+    missing: Sequence[str],
 ) -> str:
     """Everything a reader must know who sees the picture alone."""
     chosen = (
@@ -139,7 +145,7 @@ def _small_print(
         else f"least infeasible (violations sum to {best.violation:.3g})"
     )
     parts = [
-        f"{paper.name} {name}",
+        f"{paper.name} {line.id}",
         f"scale {paper.scale}",
         (
             f"{chosen} of {best.compared} evaluations in {compared}: {best.curve} seed {best.seed},"
@@ -153,7 +159,7 @@ def _small_print(
         ),
         *facts,
         f"not run: {', '.join(missing)}" if missing else "",
-        line_of(paper, "pictures", name).get("note", ""),
+        line.note,
     ]
     return " · ".join(filter(None, parts))
 

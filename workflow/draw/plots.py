@@ -42,7 +42,7 @@ from workflow.judge.outcomes import stood_in, unverified
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
 from workflow.plan.paper import Paper
-from workflow.plan.selection import Line, figure_runs, line_of
+from workflow.plan.selection import Line, entry_of, figure_runs
 from workflow.trace.atomic import atomic
 
 PAD = 0.05  # inches, around the words of a panel
@@ -85,7 +85,7 @@ def draw(
     runs = figure_runs(paper, name)
     store.check(runs)
     panels = panels_of(paper, store, name)
-    entry = line_of(paper, "figures", name)
+    entry = entry_of(paper, "figures", name)
     note = small_print(paper, entry, panels, other=store.of_other_code(runs))
     return write(paper, entry, panels, note, folder, printed=printed)
 

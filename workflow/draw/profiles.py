@@ -25,7 +25,7 @@ from workflow.measure.metrics import Array
 from workflow.measure.statistics import interval
 from workflow.measure.store import Store, made_of
 from workflow.plan.paper import Paper
-from workflow.plan.selection import algorithm_of, line_of, profile_panels, profile_runs
+from workflow.plan.selection import algorithm_of, entry_of, profile_panels, profile_runs
 from workflow.trace.cells import Cell
 
 POINTS = 201  # of the axis
@@ -48,7 +48,7 @@ def draw(
 
     Raises PlanError, BadRecord.
     """
-    entry, runs = line_of(paper, "profiles", name), profile_runs(paper, name)
+    entry, runs = entry_of(paper, "profiles", name), profile_runs(paper, name)
     store.check(runs)
     panels = [profile(store, own, cells) for own, cells in profile_panels(paper, entry)]
     shares = ", ".join(f"{target:g}" for target in entry["targets"])

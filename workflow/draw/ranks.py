@@ -12,7 +12,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -43,6 +42,7 @@ from workflow.measure.statistics import (
     ranks_in_rows,
 )
 from workflow.measure.store import Store, made_of
+from workflow.plan.lines import RanksLine
 from workflow.plan.paper import Paper
 from workflow.plan.selection import algorithm_of, complete, in_scale, line_of, rank_cells, rank_runs
 from workflow.trace.atomic import atomic
@@ -99,13 +99,13 @@ class Ranking:
 
 def ranking(paper: Paper, store: Store, name: str) -> Ranking:
     """The complete part of what was run of a line of ranks. Raises PlanError, BadRecords."""
-    entry, planned = line_of(paper, "ranks", name), rank_cells(paper, name)
+    line, planned = line_of(paper, "ranks", name, RanksLine), rank_cells(paper, name)
     run = {
         problem: [curve for curve, cell in row.items() if store.has(cell)]
         for problem, row in planned.items()
     }
     problems, curves = complete(run, list(next(iter(planned.values()))))
-    left_out = _left_out(paper, entry, run, problems, curves)
+    left_out = _left_out(paper, line, run, problems, curves)
     seeds = {
         problem: _common(store, [planned[problem][curve] for curve in curves])
         for problem in problems
@@ -117,7 +117,7 @@ def ranking(paper: Paper, store: Store, name: str) -> Ranking:
     ]
     problems = [problem for problem in problems if seeds[problem]]
     kept = {problem: [planned[problem][curve] for curve in curves] for problem in problems}
-    values = [_row(store, cells, seeds[problem], entry) for problem, cells in kept.items()]
+    values = [_row(store, cells, seeds[problem], line) for problem, cells in kept.items()]
     every = [cell for cells in kept.values() for cell in cells]
     return Ranking(
         problems=problems,
@@ -137,21 +137,21 @@ def _common(store: Store, cells: Sequence[Cell]) -> list[int]:
     return sorted(set.intersection(*(set(store.seeds(cell)) for cell in cells))) if cells else []
 
 
-def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], entry: Mapping) -> list[float]:
+def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], line: RanksLine) -> list[float]:
     """The mean over some seeds of each cell's metric at the end of the shortest run; infinite where
     one of them is.
     """
     at = min(cell.budget for cell in cells)
     means = []
     for cell in cells:
-        values = store.values(cell, entry["metric"])
+        values = store.values(cell, line.metric)
         ends = [
             values[store.seeds(cell).index(seed), min(at, values.shape[1]) - 1] for seed in seeds
         ]
         if np.isnan(ends).any():
             raise PlanError(
-                f"ranks {entry['id']}: expected numbers, got NaN for {entry['metric']} of"
-                f" {cell.name} after {at} evaluations: rank another metric"
+                f"ranks {line.id}: expected numbers, got NaN for {line.metric} of {cell.name}"
+                f" after {at} evaluations: rank another metric"
             )
         means.append(float(np.mean(ends)))
     return means
@@ -170,7 +170,7 @@ def _looks(curves: Sequence[str]) -> dict[str, Look]:
 
 def _left_out(
     paper: Paper,
-    entry: Mapping[str, Any],
+    line: RanksLine,
     run: Mapping[str, Collection[str]],
     problems: Sequence[str],
     curves: Sequence[str],
@@ -178,13 +178,12 @@ def _left_out(
     """Who is not ranked, and why, in words: `run` are the curves with records on each problem that
     is planned, `problems` and `curves` what is left.
     """
-    listed = entry["curves"]
     words = [
-        f"{problem}: {len(run.get(problem, ()))} of {len(listed)} curves run there"
-        for problem in entry["problems"]
+        f"{problem}: {len(run.get(problem, ()))} of {len(line.curves)} curves run there"
+        for problem in line.problems
         if problem not in problems
     ]
-    for curve in listed:
+    for curve in line.curves:
         if curve in curves:
             continue
         nowhere = [problem for problem in problems if not in_scale(paper, problem, [curve])]
@@ -222,11 +221,10 @@ def draw(
     """
     runs = rank_runs(paper, name)
     store.check(runs)
-    found, other = ranking(paper, store, name), store.of_other_code(runs)
+    found, line = ranking(paper, store, name), line_of(paper, "ranks", name, RanksLine)
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
-        figure = diagram(
-            found, line_of(paper, "ranks", name)["title"], _small_print(paper, name, found, other)
-        )
+        note = _small_print(paper, line, found, store.of_other_code(runs))
+        figure = diagram(found, line.title, note)
         pictures = save(figure, folder / name, title=f"{paper.name} {name}", printed=printed)
     path = folder / f"{name}.csv"
     with atomic(path) as temporary:
@@ -234,12 +232,11 @@ def draw(
     return [*pictures, path]
 
 
-def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> str:
+def _small_print(paper: Paper, line: RanksLine, found: Ranking, other: str = "") -> str:
     """Everything a reader must know who sees the picture alone; `other` says which records other
     code made.
     """
-    entry = line_of(paper, "ranks", name)
-    several = any("@" in label for label in [*entry["curves"], *entry["problems"]])
+    several = any("@" in label for label in [*line.curves, *line.problems])
     replaced = {
         problem: said
         for problem, data in zip(found.problems, found.data, strict=True)
@@ -248,13 +245,13 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
     substitutes = ", ".join(dict.fromkeys(replaced.values()))
     ends = sorted({min(found.seeds, default=0), max(found.seeds, default=0)})
     parts = [
-        f"{paper.name} {name}",
+        f"{paper.name} {line.id}",
         f"scale {paper.scale}",
         f"{'-'.join(map(str, ends))} {'seed' if ends == [1] else 'seeds'}",
         f"{len(found.problems)} problems: {', '.join(found.problems)}",
         f"reading: {'see labels' if several else 'default'}",
         (
-            f"mean ranks, 1 is best, of the {metric(entry['metric']).label} at the end,"
+            f"mean ranks, 1 is best, of the {metric(line.metric).label} at the end,"
             " its mean over the common seeds; a dot is larger where several problems have it"
         ),
         "" if found.is_empty else _told_apart(found),
@@ -265,7 +262,7 @@ def _small_print(paper: Paper, name: str, found: Ranking, other: str = "") -> st
         f"MADE BY OTHER CODE: {other}" if other else "",
         f"an evaluation took too long in {'; '.join(found.timeouts)}" if found.timeouts else "",
         ", ".join(found.versions),
-        entry.get("note", ""),
+        line.note,
     ]
     return " · ".join(filter(None, parts))
 

@@ -61,7 +61,7 @@ def main(arguments: list[str] | None = None) -> int:
 
 def exhibits(paper: Paper) -> dict[str, Exhibit]:
     """The exhibits of a paper at its scale, by name."""
-    return {line["id"]: kind for kind, line in lines_of(paper.entry)}
+    return {line.id: kind for kind, line in lines_of(paper.entry)}
 
 
 def everything(paper: Paper) -> list[str]:

@@ -19,7 +19,7 @@ from workflow.measure.store import NotRun, Store, study_table
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
-from workflow.plan.selection import line_of, panel_options, places, table_cells, table_runs
+from workflow.plan.selection import entry_of, panel_options, places, table_cells, table_runs
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 from workflow.trace.record import BadRecord
@@ -47,7 +47,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
 def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     """One table as rows. Raises PlanError, BadRecords."""
-    entry = entry_of(paper, name)
+    entry = entry_of(paper, "tables", name)
     if entry["kind"] == "parameters":
         return pd.DataFrame(_parameters(paper, store, entry))
     if entry["kind"] == "settings":
@@ -65,10 +65,6 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     return pd.DataFrame([row for row in rows if row])
 
 
-def entry_of(paper: Paper, name: str) -> Mapping[str, Any]:
-    return line_of(paper, "tables", name)
-
-
 def _cell(cell: Any) -> str:
     """A cell for people: numbers with three digits."""
     return render.number(cell) if isinstance(cell, float) else render.quoted(cell)
@@ -76,7 +72,7 @@ def _cell(cell: Any) -> str:
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
     """A table for people; `other` says which records other code made."""
-    entry = entry_of(paper, name)
+    entry = entry_of(paper, "tables", name)
     rows = [[_cell(cell) for cell in row] for row in table.itertuples(index=False)]
     where = f" ({entry['where']})" if "where" in entry else ""
     parts = [

@@ -31,7 +31,7 @@ from workflow.plan.expand import load
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.plan.selection import line_of, panel_options, places
+from workflow.plan.selection import entry_of, panel_options, places
 from workflow.plan.wishes import check_cores, check_folders
 from workflow.trace.cells import Cell, PlanError
 
@@ -144,7 +144,7 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
     parameters = file or root / "algorithms" / f"{target.partition('.')[0]}.yaml"
     values = _parameters(parameters) if file or parameters.exists() else {}
     plan = load(paper, SCALE, root=root)
-    line = line_of(plan, "figures", figure)
+    line = entry_of(plan, "figures", figure)
     entry = _comparison(plan, line, curve, {**values, "is": target}, root)
     name = re.sub(r"\W", "_", f"{curve}_at_{paper}_{figure}").lower()
     path = root / "papers" / f"{name}.yaml"

@@ -98,7 +98,7 @@ def replace(name: str, drawn: Path) -> Path:
         if path.name in LEDGER
         or (path.suffix.removeprefix(".") in shown and path.stem not in empty)
     ]
-    planned = {line["id"] for _, line in lines_of(read(name))}
+    planned = {line.id for _, line in lines_of(read(name))}
     lost = sorted(planned & {path.stem for path in kept.glob("*.*")} - {path.stem for path in new})
     if lost:
         raise PlanError(
@@ -168,7 +168,7 @@ def lacking() -> list[str]:
     for paper in sorted(known):
         wanted = list(ledger)
         for kind, line in lines_of(read(paper)):
-            files = [f"{line['id']}.{end}" for end in kind.endings(line) if end in kind.shown]
+            files = [f"{line.id}.{end}" for end in kind.endings(line) if end in kind.shown]
             if any((REFERENCE / paper / name).exists() for name in files):
                 wanted += files
         if missing := [name for name in wanted if not (REFERENCE / paper / name).exists()]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any
+from typing import Any, TypeVar
 
 from workflow.plan import published_numbers
+from workflow.plan.lines import PictureLine, RanksLine
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
+from workflow.plan.vocabulary import Section
 from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
+M = TypeVar("M", bound=Section)
 WITHOUT_RUNS = ("parameters", "settings")  # kinds of tables that show what the YAML says
 
 
@@ -68,8 +71,13 @@ def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> l
     return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
 
 
-def line_of(paper: Paper, section: str, name: str) -> Line:
+def line_of(paper: Paper, section: str, name: str, model: type[M]) -> M:
     """The line of a name in a section of the YAML. Raises PlanError naming what is known."""
+    return model.model_validate(entry_of(paper, section, name))
+
+
+def entry_of(paper: Paper, section: str, name: str) -> Line:
+    """The same as it stands there."""
     lines = {line["id"]: line for line in paper.entry.get(section, [])}
     if name not in lines:
         raise PlanError(
@@ -118,7 +126,7 @@ def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
     """The panels of a figure that this scale does not leave out, each with the keys of the figure
     below its own. Raises PlanError.
     """
-    entry, own = line_of(paper, "figures", name), ("title", "where", "note", "panels")
+    entry, own = entry_of(paper, "figures", name), ("title", "where", "note", "panels")
     shared = {key: value for key, value in entry.items() if key not in own}
     merged = [{**shared, **panel} for panel in entry["panels"]]
     return [
@@ -208,7 +216,7 @@ def table_cells(paper: Paper, entry: Line) -> list[Cell]:
 
 def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Every run whose records a table needs. Raises PlanError."""
-    entry = line_of(paper, "tables", name)
+    entry = entry_of(paper, "tables", name)
     if entry["kind"] in WITHOUT_RUNS:
         return []
     if entry["kind"] in ("study", "growth"):
@@ -225,7 +233,7 @@ def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
-    line = line_of(paper, "tables", name)
+    line = entry_of(paper, "tables", name)
     if line["kind"] == "published":
         return paper.parts if published_cells(paper) else []
     places = product(line.get("problems", paper.entry["problems"]), line.get("algorithms", []))
@@ -249,13 +257,13 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
     """Every cell whose records a picture compares, once each: its curves, then the readings of
     those that name none, on the same problem. Raises PlanError.
     """
-    entry = line_of(paper, "pictures", name)
-    curves = in_scale(paper, entry["problem"], entry["curves"])
-    cells = [paper.cell(entry["problem"], curve) for curve in curves]
+    line = line_of(paper, "pictures", name, PictureLine)
+    curves = in_scale(paper, line.problem, line.curves)
+    cells = [paper.cell(line.problem, curve) for curve in curves]
     cells += [
         cell
         for cell in paper.cells
-        if cell.problem_name == entry["problem"]
+        if cell.problem_name == line.problem
         and cell.algorithm in curves
         and cell.algorithm_reading
         and not cell.variant
@@ -282,15 +290,14 @@ def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
     """The cell of each curve on each problem that ranks compare at this scale: the complete part of
     what it has; nothing where there is nothing to compare. Raises PlanError.
     """
-    entry = line_of(paper, "ranks", name)
+    line = line_of(paper, "ranks", name, RanksLine)
     planned = {
         problem: {
-            curve: place(paper, problem, curve)
-            for curve in in_scale(paper, problem, entry["curves"])
+            curve: place(paper, problem, curve) for curve in in_scale(paper, problem, line.curves)
         }
-        for problem in entry["problems"]
+        for problem in line.problems
     }
-    problems, curves = complete(planned, entry["curves"])
+    problems, curves = complete(planned, line.curves)
     if min(len(problems), len(curves)) < 2:
         return {}
     return {problem: {curve: planned[problem][curve] for curve in curves} for problem in problems}
@@ -323,5 +330,5 @@ def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict
 
 def profile_runs(paper: Paper, name: str) -> list[Cell]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
-    panels = profile_panels(paper, line_of(paper, "profiles", name))
+    panels = profile_panels(paper, entry_of(paper, "profiles", name))
     return [cell for _, cells in panels for row in cells.values() for cell in row.values()]

@@ -80,18 +80,21 @@ class OpenSection(Section):
     model_config = ConfigDict(extra="allow")
 
 
-def said(meaning: str, *, default: str = "", unit: str = "", key: str | None = None) -> Any:
-    """A property: what it means, in which unit, and what holds where it is left out.
+def said(
+    meaning: str, *, default: str = "", value: Any = None, unit: str = "", key: str | None = None
+) -> Any:
+    """A property: what it means, in which unit, and what holds where it is left out, in words.
 
-    A property without a `default` has to be given. `key` is its name in the YAML where Python does
+    A property without a default has to be given. `value` is what a model has where it is left out;
+    it is its own words where there are no others. `key` is its name in the YAML where Python does
     not allow that name.
     """
+    default = default or ("" if value is None else str(value).lower())
     extra: dict[str, Any] = {
         name: text for name, text in (("unit", unit), ("default", default)) if text
     }
-    if default:
-        return Field(default=None, alias=key, description=meaning, json_schema_extra=extra)
-    return Field(alias=key, description=meaning, json_schema_extra=extra)
+    held = value if default else ...
+    return Field(default=held, alias=key, description=meaning, json_schema_extra=extra)
 
 
 def refusal(words: str) -> PydanticCustomError:

@@ -57,7 +57,7 @@ def refuse_target(plans: Mapping[str, Paper], scale: str, target: str) -> NoRetu
             f"figures/{scale}/{plan.name}/{kind.files(line)[0]}"
             for plan in plans.values()
             for kind, line in lines_of(plan.entry)
-            if line["id"] == name
+            if line.id == name
         ]
         raise PlanError(
             f"{target}: expected a file, got the name of an exhibit: ask for {' or '.join(files)}"
@@ -70,7 +70,7 @@ def refuse_target(plans: Mapping[str, Paper], scale: str, target: str) -> NoRetu
         )
     if paper not in plans:
         raise PlanError(f"{target}: unknown paper {paper!r}{or_nearest(paper, plans)}")
-    known = [line["id"] for _, line in lines_of(plans[paper].entry)]
+    known = [line.id for _, line in lines_of(plans[paper].entry)]
     name = rest.partition(".")[0]
     raise PlanError(
         f"{target}: papers/{paper}.yaml has no exhibit {name!r} at scale"

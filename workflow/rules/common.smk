@@ -47,13 +47,13 @@ EXHIBITS = "|".join(
     for plan in PLAN.values()
     for name in [
         *(name.partition(".")[0] for name in LEDGER),
-        *(line["id"] for _, line in lines_of(plan.entry)),
+        *(line.id for _, line in lines_of(plan.entry)),
     ]
 )
 
 
 # The bare names of exhibits, as a pattern.
-IDS = any_of(line["id"] for plan in PLAN.values() for _, line in lines_of(plan.entry))
+IDS = any_of(line.id for plan in PLAN.values() for _, line in lines_of(plan.entry))
 
 
 def soon(wildcards):

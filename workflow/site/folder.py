@@ -20,6 +20,7 @@ from workflow.judge.seed_table import SAMPLES
 from workflow.plan import reader
 from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load
+from workflow.plan.lines import ExhibitLine
 from workflow.plan.paper import Paper
 from workflow.plan.reads import stated
 from workflow.site.claim_pages import Claim, Entry
@@ -192,26 +193,27 @@ class Report:
         return float(self.records[is_theirs]["cpu_seconds"].sum())
 
     @property
-    def undrawn(self) -> list[Entry]:
+    def undrawn(self) -> list[ExhibitLine]:
         """The figures, pictures and tables of the YAML that the folder lacks."""
         return [line for kind, line in lines_of(self.entry) if not self._files(kind, line)]
 
-    def _files(self, kind: Exhibit, line: Entry) -> dict[str, Path]:
+    def _files(self, kind: Exhibit, line: ExhibitLine) -> dict[str, Path]:
         """What the folder has of an exhibit, by ending; {} where it lacks the first."""
-        every = {ending: self.folder / f"{line['id']}.{ending}" for ending in kind.shown}
+        every = {ending: self.folder / f"{line.id}.{ending}" for ending in kind.shown}
         there = {ending: path for ending, path in every.items() if path.exists()}
         return there if kind.shown[0] in there else {}
 
-    def _shown(self, plan: Paper, kind: Exhibit, line: Entry, files: Mapping[str, Path]) -> Shown:
-        name = str(line["id"])
+    def _shown(
+        self, plan: Paper, kind: Exhibit, line: ExhibitLine, files: Mapping[str, Path]
+    ) -> Shown:
         return Shown(
-            id=name,
+            id=line.id,
             kind=kind.section,
-            title=mathematics(line.get("title", name.replace("-", " "))),
-            where=line.get("where", ""),
-            note=mathematics(line.get("note", "")),
-            claims=[claim for claim in self.claims if claim.line.get("figure") == name],
-            seconds=self.seconds(map(command, kind.runs(plan, name))),
+            title=mathematics(line.title or line.id.replace("-", " ")),
+            where=line.where,
+            note=mathematics(line.note),
+            claims=[claim for claim in self.claims if claim.line.get("figure") == line.id],
+            seconds=self.seconds(map(command, kind.runs(plan, line.id))),
             files=files,
         )
 

@@ -102,7 +102,7 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
 def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
     paper = PAPERS[name]
     found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
-    entry = selection.line_of(paper, "figures", figure)
+    entry = selection.entry_of(paper, "figures", figure)
     note = plots.small_print(paper, entry, found)
     return found, plots._figure(found, note, entry.get("title", ""))
 

@@ -49,7 +49,7 @@ def of_figure(toy, *shown, partial=False, **options):
 
 def note_of(toy, found):
     """The small print below these panels."""
-    return plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", "f"), found)
+    return plots.small_print(toy.paper, selection.entry_of(toy.paper, "figures", "f"), found)
 
 
 def words(toy):

@@ -18,6 +18,7 @@ from workflow.measure.statistics import critical_difference, friedman, indistinc
 from workflow.measure.store import BadRecords, Store
 from workflow.plan import exhibits, reader, selection
 from workflow.plan.expand import load
+from workflow.plan.lines import RanksLine
 from workflow.plan.resolve import papers
 from workflow.trace.cells import PlanError
 
@@ -95,7 +96,8 @@ def ranked(toy, **options):
 
 
 def printed(toy, **options):
-    return ranks._small_print(toy.paper, "r", ranked(toy, **options))
+    line = selection.line_of(toy.paper, "ranks", "r", RanksLine)
+    return ranks._small_print(toy.paper, line, ranked(toy, **options))
 
 
 def test_records_of_other_code_are_told_below_a_diagram(tmp_path, monkeypatch):

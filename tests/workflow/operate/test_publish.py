@@ -141,7 +141,7 @@ def read_at(scale):
         plan = load(name, scale)
         runs = claims.runs(plan)
         for kind, line in lines_of(plan.entry):
-            runs += kind.runs(plan, line["id"])
+            runs += kind.runs(plan, line.id)
         files |= {run.published for run in runs}
     return files
 

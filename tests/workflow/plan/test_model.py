@@ -212,6 +212,8 @@ def test_a_template_is_no_paper(tmp_path):
 # exhibits
 
 KIND = '''
+from workflow.plan.vocabulary import Problem, Words, said
+
 
 class NoteLine(ExhibitLine):
     """A note: one sentence on a problem."""

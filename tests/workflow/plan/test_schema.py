@@ -21,7 +21,7 @@ def test_the_papers_follow_the_schema_and_name_only_runs_that_are_planned(name):
     for paper in (expand.load(name, "smoke"), PAPERS[name]):
         claims.runs(paper)
         for kind, line in exhibits.lines_of(paper.entry):
-            kind.runs(paper, line["id"])
+            kind.runs(paper, line.id)
 
 
 @pytest.mark.parametrize("name", PAPERS)

@@ -199,7 +199,7 @@ def test_panels_show_the_curves_that_there_are(tmp_path):
     assert labels == [["A", "B", "C"], ["A", "B"]]
     assert [panel.missing for panel in found] == [[], []]
     assert [panel.elsewhere for panel in found] == [["D"], ["C", "D"]]
-    note = plots.small_print(toy.paper, selection.line_of(toy.paper, "figures", "f"), found)
+    note = plots.small_print(toy.paper, selection.entry_of(toy.paper, "figures", "f"), found)
     assert "not run" not in note
     assert "not at scale short: D" in note.split(" · ")
     assert found[0].lines[0].look == found[1].lines[0].look
