@@ -16,6 +16,7 @@ from workflow.judge.outcomes import SAME_RUN
 from workflow.measure.metrics import metric
 from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
+from workflow.plan.lines import GrowthTable
 from workflow.plan.paper import Paper
 from workflow.plan.selection import planned
 from workflow.trace.cells import Cell
@@ -85,48 +86,37 @@ def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collect
     return (", ".join(readings) or "default") + (SAME if is_same else "")
 
 
-def growth(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
+def growth(paper: Paper, store: Store, line: GrowthTable) -> list[Row]:
     """What a paper says of complexities, and beside it the exponents of t that a study's seconds
     have, from `from` data on.
 
     A line without `rows` was not measured: it is quoted.
     """
     return [
-        {
-            "solution": line["solution"],
-            **line["says"],
-            **_exponent(paper, store, entry, line.get("rows", {})),
-        }
-        for line in entry["lines"]
+        {"solution": one.solution, **one.says, **_exponent(paper, store, line, one.rows)}
+        for one in line.lines
     ]
 
 
 def _exponent(
-    paper: Paper, store: Store, entry: Mapping[str, Any], chosen: Mapping[str, float]
+    paper: Paper, store: Store, line: GrowthTable, chosen: Mapping[str, float | str]
 ) -> Row:
     check = {
         "test": "exponent",
-        "study": entry["study"],
-        "x": entry["x"],
-        "column": entry["columns"][0],
+        "study": line.study,
+        "x": line.x,
+        "column": line.columns[0],
         "rows": chosen,
     }
     slopes = np.empty(0)
     if chosen:
         evidence = Evidence(paper, store)
         pairs = [pair for part in curves(evidence, check) for pair in part.read(evidence)]
-        slopes = np.array(
-            [power_law(x[x >= entry["from"]], y[x >= entry["from"]])[1] for x, y in pairs]
-        )
+        slopes = np.array([power_law(x[x >= line.from_], y[x >= line.from_])[1] for x, y in pairs])
     low, high = (float(end) for end in interval(slopes)) if len(slopes) else (np.nan, np.nan)
     measured = float(slopes.mean()) if len(slopes) else np.nan
-    what = (
-        f"measured exponent of {entry['x']} from {entry['from']} on"
-        if "from" in entry
-        else "measured exponent"
-    )
     return {
-        what: measured,
+        f"measured exponent of {line.x} from {line.from_:g} on": measured,
         "low": low,
         "high": high,
         "seeds": len(slopes),

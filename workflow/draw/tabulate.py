@@ -16,10 +16,11 @@ from workflow.judge import render
 from workflow.measure.metrics import batch_sizes, farthest_query, is_on_arms
 from workflow.measure.statistics import interval
 from workflow.measure.store import NotRun, Store, study_table
+from workflow.plan import lines
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
-from workflow.plan.selection import entry_of, panel_options, places, table_cells, table_runs
+from workflow.plan.selection import panel_options, places, table_cells, table_of, table_runs
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import Cell, PlanError
 from workflow.trace.record import BadRecord
@@ -47,21 +48,26 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
 
 def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
     """One table as rows. Raises PlanError, BadRecords."""
-    entry = entry_of(paper, "tables", name)
-    if entry["kind"] == "parameters":
-        return pd.DataFrame(_parameters(paper, store, entry))
-    if entry["kind"] == "settings":
-        return pd.DataFrame(_settings(paper, entry))
-    if entry["kind"] == "study":
-        return _study(paper, store, entry)
-    if entry["kind"] == "growth":
-        return pd.DataFrame(published.growth(paper, store, entry))
-    if entry["kind"] == "published":
-        return pd.DataFrame(published.rows(paper, store))
-    row = _feasible if entry["kind"] == "feasible" else _diagnostics
-    cells = table_cells(paper, entry)
+    line = table_of(paper, name)
+    match line:
+        case lines.ParametersTable():
+            return pd.DataFrame(_parameters(paper, store, line))
+        case lines.SettingsTable():
+            return pd.DataFrame(_settings(paper, line))
+        case lines.StudyTable():
+            return _study(paper, store, line)
+        case lines.GrowthTable():
+            return pd.DataFrame(published.growth(paper, store, line))
+        case lines.PublishedTable():
+            return pd.DataFrame(published.rows(paper, store))
+    cells = table_cells(paper, line)
     shown = {cell.name for cell in cells}
-    rows = [row(paper, store, entry, cell, shown) for cell in cells]
+    rows = [
+        _feasible(paper, store, cell, shown)
+        if isinstance(line, lines.FeasibleTable)
+        else _diagnostics(paper, store, line, cell, shown)
+        for cell in cells
+    ]
     return pd.DataFrame([row for row in rows if row])
 
 
@@ -72,11 +78,11 @@ def _cell(cell: Any) -> str:
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
     """A table for people; `other` says which records other code made."""
-    entry = entry_of(paper, "tables", name)
+    line = table_of(paper, name)
     rows = [[_cell(cell) for cell in row] for row in table.itertuples(index=False)]
-    where = f" ({entry['where']})" if "where" in entry else ""
+    where = f" ({line.where})" if line.where else ""
     parts = [
-        f"# {render.quoted(entry.get('title', name) + where)}",
+        f"# {render.quoted((line.title or name) + where)}",
         render.quoted(f"{paper.name}, scale {paper.scale}"),
         render.table([render.quoted(column) for column in table.columns], rows),
     ]
@@ -84,35 +90,27 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -
         parts.append(LEGEND)
     if other:
         parts.append(render.quoted(f"Made by other code than today's: {other}."))
-    if entry.get("note"):
-        parts.append(render.quoted(entry["note"]))
-    if found := [
-        erratum
-        for erratum in paper.entry.get("errata", [])
-        if erratum["id"] in entry.get("errata", [])
-    ]:
-        lines = [
-            "* " + render.quoted("{where}: {says}. Instead: {instead}".format_map(erratum))
-            for erratum in found
-        ]
-        parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *lines]))
+    if line.note:
+        parts.append(render.quoted(line.note))
+    if found := [one for one in paper.entry.get("errata", []) if one["id"] in line.errata]:
+        says = "{where}: {says}. Instead: {instead}"
+        listed = ["* " + render.quoted(says.format_map(erratum)) for erratum in found]
+        parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *listed]))
     return "\n\n".join(parts) + "\n"
 
 
-def _parameters(paper: Paper, store: Store, entry: Mapping[str, Any]) -> list[Row]:
+def _parameters(paper: Paper, store: Store, line: lines.ParametersTable) -> list[Row]:
     """A parameter of each algorithm on each problem, budget and repetitions, as published: at scale
     `paper`. Beside the repetitions planned stand those that there are records of. The bands are
     those that figures draw around the same runs; there is no column where no figure draws them.
     """
     full = load(paper.name, "paper")
-    problems = entry.get("problems", list(paper.entry["problems"]))
+    problems = line.problems or list(paper.entry["problems"])
     bands, rows = _bands(full), list[Row]()
-    for algorithm in entry["algorithms"]:
+    for algorithm in line.algorithms:
         cells = {problem: full.cell(problem, algorithm) for problem in problems}
         values = {
-            f"{entry['parameter']} ({problem})": dotted(cell.algorithm_entry).get(
-                entry["parameter"], "-"
-            )
+            f"{line.parameter} ({problem})": dotted(cell.algorithm_entry).get(line.parameter, "-")
             for problem, cell in cells.items()
         }
         around = dict.fromkeys(band for cell in cells.values() for band in bands.get(cell.name, ()))
@@ -171,19 +169,19 @@ def _bands(paper: Paper) -> dict[str, list[str]]:
     return found
 
 
-def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
+def _settings(paper: Paper, line: lines.SettingsTable) -> list[Row]:
     """Several parameters of each algorithm on each problem, as published: at scale `paper`."""
     full = load(paper.name, "paper")
     rows = []
-    for algorithm, names in entry["settings"].items():
+    for algorithm, names in line.settings.items():
         cells = {
             problem: dotted(full.cell(problem, algorithm).algorithm_entry)
-            for problem in entry["problems"]
+            for problem in line.problems
         }
         if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
             known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})
             raise PlanError(
-                f"table {entry['id']}: {algorithm} has no parameter {', '.join(unknown)}; known:"
+                f"table {line.id}: {algorithm} has no parameter {', '.join(unknown)}; known:"
                 f" {known}"
             )
         rows += [
@@ -197,9 +195,7 @@ def _settings(paper: Paper, entry: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def _feasible(
-    paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell, shown: Collection[str]
-) -> Row:
+def _feasible(paper: Paper, store: Store, cell: Cell, shown: Collection[str]) -> Row:
     """The best feasible value at the end of one cell's runs, and how they came by it; empty where
     there is no record. `shown` names the runs of the whole table.
     """
@@ -244,17 +240,16 @@ def _quartiles(ends: np.ndarray) -> list[float]:
 
 
 def _diagnostics(
-    paper: Paper, store: Store, entry: Mapping[str, Any], cell: Cell, shown: Collection[str]
+    paper: Paper, store: Store, line: lines.DiagnosticsTable, cell: Cell, shown: Collection[str]
 ) -> Row:
     """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report
     has no record. `shown` names the runs of the whole table.
     """
     try:
         seeds = store.seeds(cell)
-        if "relative_to" in entry:
-            regret = store.relative(
-                cell, "cumulative_regret", paper.cell(cell.problem_name, entry["relative_to"])
-            )[:, -1]
+        if line.relative_to:
+            base = paper.cell(cell.problem_name, line.relative_to)
+            regret = store.relative(cell, "cumulative_regret", base)[:, -1]
         else:
             regret = store.values(cell, "cumulative_regret")[:, -1]
     except NotRun:
@@ -268,7 +263,7 @@ def _diagnostics(
         "reading": published.reading_of(paper, store, cell, "cumulative_regret", shown),
         "seeds": len(seeds),
         "evaluations": cell.budget,
-        "regret ratio" if "relative_to" in entry else "regret": float(regret.mean()),
+        "regret ratio" if line.relative_to else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
         **(
@@ -278,7 +273,7 @@ def _diagnostics(
         ),
         **{
             name.replace("_", " "): _last(store.values(cell, f"report.{name}"))
-            for name in entry.get("reports", [])
+            for name in line.reports
         },
         "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
         "data": store.data(cell),
@@ -335,9 +330,9 @@ def _last(values: np.ndarray) -> float:
     return float(values[:, -1].mean())
 
 
-def _study(paper: Paper, store: Store, entry: Mapping[str, Any]) -> pd.DataFrame:
+def _study(paper: Paper, store: Store, line: lines.StudyTable) -> pd.DataFrame:
     """Means over the seeds of a study's columns, grouped."""
-    study, wanted = paper.study(entry["study"]), [*entry["by"], *entry["columns"]]
-    table = study_table(store, study, wanted, entry.get("rows", {}))
-    grouped = table.groupby(entry["by"])
-    return grouped[entry["columns"]].mean().assign(seeds=grouped["seed"].nunique()).reset_index()
+    study, wanted = paper.study(line.study), [*line.by, *line.columns]
+    table = study_table(store, study, wanted, line.rows)
+    grouped = table.groupby(line.by)
+    return grouped[line.columns].mean().assign(seeds=grouped["seed"].nunique()).reset_index()

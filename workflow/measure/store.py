@@ -438,7 +438,7 @@ def without_published(paper: Paper, root: Path = Path()) -> Paper:
 
 
 def study_table(
-    store: Store, study: Study, names: Iterable[str], rows: Mapping[str, float]
+    store: Store, study: Study, names: Iterable[str], rows: Mapping[str, float | str]
 ) -> pd.DataFrame:
     """Columns of a study and `seed`, of the rows in which some columns have these values.
 

@@ -115,18 +115,22 @@ def offered(paper: Paper) -> dict[str, Any]:
     scale leaves out everything.
     """
     kept = {
-        section: [line for line in paper.entry[section] if _is_offered(kind, paper, line)]
+        section: [
+            line
+            for line in paper.entry[section]
+            if _is_offered(kind, paper, kind.model.validate_python(line))
+        ]
         for section, kind in REGISTRY.items()
         if section in paper.entry
     }
     return {**paper.entry, **kept}
 
 
-def _is_offered(kind: Exhibit, paper: Paper, line: Entry) -> bool:
-    if paper.scale not in line.get("scales", [paper.scale]):
+def _is_offered(kind: Exhibit, paper: Paper, line: ExhibitLine) -> bool:
+    if line.scales and paper.scale not in line.scales:
         return False
     try:
-        return line.get("kind") in selection.WITHOUT_RUNS or bool(kind.runs(paper, line["id"]))
+        return isinstance(line, selection.WITHOUT_RUNS) or bool(kind.runs(paper, line.id))
     except PlanError:
         return True  # a mistake in it is left to whoever draws it
 

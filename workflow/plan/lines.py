@@ -49,7 +49,7 @@ class ExhibitLine(Section):
     note: Words = said(
         "what the reader has to know, in the small print", default="nothing is added", value=""
     )
-    scales: Scales = said("only at these scales", default="at all")
+    scales: Scales = said("only at these scales", default="at all", value=[])
 
 
 class Window(Section):
@@ -262,7 +262,9 @@ class PictureLine(ExhibitLine):
 class TableLine(ExhibitLine):
     """What every table may say."""
 
-    errata: Errata = said("errata of the paper that are listed below the table", default="none")
+    errata: Errata = said(
+        "errata of the paper that are listed below the table", default="none", value=[]
+    )
 
 
 class ParametersTable(TableLine):
@@ -271,7 +273,7 @@ class ParametersTable(TableLine):
     kind: Literal["parameters"] = said("which table")
     parameter: Words = said("which parameter")
     algorithms: Algorithms = said("of which algorithms")
-    problems: Problems = said("on which problems", default="all of them")
+    problems: Problems = said("on which problems", default="all of them", value=[])
 
 
 class SettingsTable(TableLine):
@@ -290,9 +292,11 @@ class DiagnosticsTable(TableLine):
     kind: Literal["diagnostics"] = said("which table")
     problems: Problems = said("on which problems")
     curves: Curves = said("of which curves")
-    readings: Readings = said("under which readings", default="the default one")
-    relative_to: Curve = said("regret is divided by that of this curve", default="no such column")
-    reports: Names = said("what the optimizers report at their end", default="nothing")
+    readings: Readings = said("under which readings", default="the default one", value=["default"])
+    relative_to: Curve = said(
+        "regret is divided by that of this curve", default="no such column", value=""
+    )
+    reports: Names = said("what the optimizers report at their end", default="nothing", value=[])
 
 
 class FeasibleTable(TableLine):
@@ -301,7 +305,7 @@ class FeasibleTable(TableLine):
     kind: Literal["feasible"] = said("which table")
     problems: Problems = said("on which problems")
     curves: Curves = said("of which curves")
-    readings: Readings = said("under which readings", default="the default one")
+    readings: Readings = said("under which readings", default="the default one", value=["default"])
 
 
 class StudyTable(TableLine):
@@ -311,7 +315,7 @@ class StudyTable(TableLine):
     study: StudyName = said("which study")
     columns: Names = said("the columns whose means are shown")
     by: Names = said("the columns whose values make a row")
-    rows: Rows = said("column: value, of the rows that are read", default="all")
+    rows: Rows = said("column: value, of the rows that are read", default="all", value={})
 
 
 class Growth(Section):
@@ -319,7 +323,9 @@ class Growth(Section):
 
     solution: Words = said("what is compared")
     says: Annotated[dict[str, Words], MinLen(1)] = said("column of the table: what the paper says")
-    rows: Rows = said("column: value, of the rows that measure it", default="it is quoted alone")
+    rows: Rows = said(
+        "column: value, of the rows that measure it", default="it is quoted alone", value={}
+    )
 
 
 class GrowthTable(TableLine):

@@ -11,8 +11,9 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, TypeVar
 
-from workflow.plan import published_numbers
-from workflow.plan.lines import PictureLine, RanksLine
+from pydantic import TypeAdapter
+
+from workflow.plan import lines, published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
 from workflow.plan.vocabulary import Section
@@ -20,7 +21,8 @@ from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 M = TypeVar("M", bound=Section)
-WITHOUT_RUNS = ("parameters", "settings")  # kinds of tables that show what the YAML says
+TABLE: TypeAdapter[lines.AnyTable] = TypeAdapter(lines.AnyTable)
+WITHOUT_RUNS = (lines.ParametersTable, lines.SettingsTable)  # they show what the YAML says
 
 
 def place(
@@ -78,13 +80,13 @@ def line_of(paper: Paper, section: str, name: str, model: type[M]) -> M:
 
 def entry_of(paper: Paper, section: str, name: str) -> Line:
     """The same as it stands there."""
-    lines = {line["id"]: line for line in paper.entry.get(section, [])}
-    if name not in lines:
+    known = {line["id"]: line for line in paper.entry.get(section, [])}
+    if name not in known:
         raise PlanError(
             f"papers/{paper.name}.yaml: unknown {section.removesuffix('s')} {name!r}; known:"
-            f" {', '.join(lines) or 'none'}"
+            f" {', '.join(known) or 'none'}"
         )
-    return lines[name]
+    return known[name]
 
 
 def companions(paper: Paper, cell: Cell) -> list[Cell]:
@@ -101,6 +103,11 @@ def companions(paper: Paper, cell: Cell) -> list[Cell]:
             if other.problem_name == cell.problem_name and other.name != cell.name
         ),
     ]
+
+
+def table_of(paper: Paper, name: str) -> lines.AnyTable:
+    """The line of a table. Raises PlanError naming what is known."""
+    return TABLE.validate_python(entry_of(paper, "tables", name))
 
 
 def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
@@ -204,28 +211,28 @@ def under_readings(
     return list(found.values())
 
 
-def table_cells(paper: Paper, entry: Line) -> list[Cell]:
+def table_cells(paper: Paper, line: lines.DiagnosticsTable | lines.FeasibleTable) -> list[Cell]:
     """The cell of each row of a table: the curves on each problem under each planned reading."""
-    readings, base = entry.get("readings", ["default"]), entry.get("relative_to", "")
+    base = line.relative_to if isinstance(line, lines.DiagnosticsTable) else ""
     return [
         cell
-        for problem in entry["problems"]
-        for _, cell in under_readings(paper, problem, entry["curves"], readings, relative_to=base)
+        for problem in line.problems
+        for _, cell in under_readings(paper, problem, line.curves, line.readings, relative_to=base)
     ]
 
 
 def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Every run whose records a table needs. Raises PlanError."""
-    entry = entry_of(paper, "tables", name)
-    if entry["kind"] in WITHOUT_RUNS:
+    line = table_of(paper, name)
+    if isinstance(line, WITHOUT_RUNS):
         return []
-    if entry["kind"] in ("study", "growth"):
-        return [paper.study(entry["study"])]
-    if entry["kind"] == "published":
+    if isinstance(line, lines.StudyTable | lines.GrowthTable):
+        return [paper.study(line.study)]
+    if isinstance(line, lines.PublishedTable):
         return published_cells(paper)
-    cells = table_cells(paper, entry)
-    if base := entry.get("relative_to"):
-        cells += [paper.cell(cell.problem_name, base) for cell in cells]
+    cells = table_cells(paper, line)
+    if isinstance(line, lines.DiagnosticsTable) and line.relative_to:
+        cells += [paper.cell(cell.problem_name, line.relative_to) for cell in cells]
     return [companion for cell in cells for companion in companions(paper, cell)]
 
 
@@ -233,12 +240,13 @@ def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
-    line = entry_of(paper, "tables", name)
-    if line["kind"] == "published":
+    line = table_of(paper, name)
+    if isinstance(line, lines.PublishedTable):
         return paper.parts if published_cells(paper) else []
-    places = product(line.get("problems", paper.entry["problems"]), line.get("algorithms", []))
-    counted = [paper.aliases[place] for place in places if place in paper.aliases]
-    return [*counted, *table_runs(paper, name)]
+    if isinstance(line, lines.ParametersTable):
+        places = product(line.problems or paper.entry["problems"], line.algorithms)
+        return [paper.aliases[place] for place in places if place in paper.aliases]
+    return table_runs(paper, name)
 
 
 def published_cells(paper: Paper) -> list[Cell]:
@@ -257,7 +265,7 @@ def picture_cells(paper: Paper, name: str) -> list[Cell]:
     """Every cell whose records a picture compares, once each: its curves, then the readings of
     those that name none, on the same problem. Raises PlanError.
     """
-    line = line_of(paper, "pictures", name, PictureLine)
+    line = line_of(paper, "pictures", name, lines.PictureLine)
     curves = in_scale(paper, line.problem, line.curves)
     cells = [paper.cell(line.problem, curve) for curve in curves]
     cells += [
@@ -290,7 +298,7 @@ def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
     """The cell of each curve on each problem that ranks compare at this scale: the complete part of
     what it has; nothing where there is nothing to compare. Raises PlanError.
     """
-    line = line_of(paper, "ranks", name, RanksLine)
+    line = line_of(paper, "ranks", name, lines.RanksLine)
     planned = {
         problem: {
             curve: place(paper, problem, curve) for curve in in_scale(paper, problem, line.curves)

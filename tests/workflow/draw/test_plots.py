@@ -63,7 +63,7 @@ def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp
     first = plots.draw(toy.paper, toy.store(), "f", one, printed=True)
     assert [path.suffix for path in first] == [".png", ".pdf", ".csv", ".json"]
     toy.entry["claims"] = [claim(null_model=[{"instead": "uniform"}])]
-    line = {"id": "t", "kind": "regret", "problems": ["p"], "curves": ["A", "B"]}
+    line = {"id": "t", "kind": "diagnostics", "problems": ["p"], "curves": ["A", "B"]}
     toy.entry["tables"] = [line]
     operate.publish(toy.paper, toy.root / "results", toy.root)
     toy.drop(toy.cells["p", "A"])

@@ -196,14 +196,16 @@ def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
 
 def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
     check = {"test": "less", "metric": "cumulative_regret", "problems": ["p"]}
-    named = {"curves": ["A", "B@code"], "problems": ["p"], "metric": "simple_regret", "title": "T"}
+    named = {"curves": ["A", "B@code"], "title": "T"}
     toy.entry["claims"] = [
         {"id": left, "where": "w", "says": "s", "check": {**check, "left": [left], "right": 9.0}}
         for left in ("A", "B@code")
     ]
-    toy.entry["figures"] = [{"id": "f", **named, "panels": [{"problem": "p"}]}]
+    toy.entry["figures"] = [
+        {"id": "f", "metric": "simple_regret", **named, "panels": [{"problem": "p"}]}
+    ]
     of_study = {"kind": "study", "study": "lemma", "by": ["t"], "columns": ["u"]}
-    ends = {"kind": "diagnostics", "algorithms": ["A"], **named}
+    ends = {"kind": "diagnostics", "problems": ["p"], **named}
     toy.entry["tables"] = [{"id": "t", **ends}, {"id": "s", **of_study}]
     toy.change("another rule")
     toy.differing = {f"A/{seed}" for seed in range(5)}

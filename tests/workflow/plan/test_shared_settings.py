@@ -9,7 +9,7 @@ from tests.settings import GAMMA, TURBO
 from tests.workflow.checkout import linked, write
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
-from workflow.plan.selection import figure_runs, place, table_cells
+from workflow.plan.selection import figure_runs, place, table_cells, table_of
 from workflow.trace.cells import PlanError
 
 BOX = {"is": "synthetic.rastrigin", "d": 2, "low": -5, "high": 5, "noise": 0.1}
@@ -166,7 +166,7 @@ def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_th
     plan = toy(changes(**yaml.safe_load(SHOWN)))
     curves = [cell.curve for cell in figure_runs(plan, "fig")]
     assert curves == ["sample@one", "population", "process"]
-    cells = table_cells(plan, plan.entry["tables"][0])
+    cells = table_cells(plan, table_of(plan, plan.entry["tables"][0]["id"]))
     assert [cell.curve for cell in cells] == ["sample", "sample@one", "population", "process"]
     claim = plan.entry["claims"][0]
     assert readings_of(plan, claim) == {}  # the reading changes none of its runs
