@@ -39,8 +39,7 @@ def as_json(title: str, panels: Sequence[Panel]) -> str:
 
 
 def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
-    options = panel.options
-    logarithmic = options.get("xscale") == "log"
+    logarithmic = panel.options.xscale == "log"
     drawn = [*panel.lines, *panel.published]
     lines = [_line(line, points, traced, logarithmic=logarithmic) for line in drawn]
     xs = list(dict.fromkeys(tuple(line["x"]) for line in lines))
@@ -48,11 +47,9 @@ def _panel(panel: Panel, points: int, traced: int) -> dict[str, Any]:
         "title": panel.title,
         "xlabel": panel.xlabel,
         "ylabel": panel.ylabel,
-        "log": [logarithmic, options.get("yscale") == "log"],
+        "log": [logarithmic, panel.options.yscale == "log"],
         "data": panel.data,
-        "levels": {
-            label: _number(float(value)) for label, value in options.get("lines", {}).items()
-        },
+        "levels": {label: _number(float(value)) for label, value in panel.levels.items()},
         "xs": [list(x) for x in xs],
         "lines": [{**line, "x": xs.index(tuple(line["x"]))} for line in lines],
         "dots": [_dots(row) for row in panel.dots],

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,6 +16,7 @@ from workflow.measure import metrics
 from workflow.measure.metrics import Array, ratio_to
 from workflow.measure.statistics import interval, power_law, wald, within_error
 from workflow.measure.store import NotRun, Store, made_of, study_table
+from workflow.plan.lines import Drawing, FigureLine, Level
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import draws_instance
 from workflow.plan.selection import algorithm_of, panel_options, places, published_series
@@ -85,7 +85,7 @@ class Panel:
     title: str
     xlabel: str
     ylabel: str
-    options: Mapping[str, Any]
+    options: Drawing
     data: str = "none"
     lines: Sequence[Line] = ()
     dots: Sequence[Dots] = ()
@@ -97,6 +97,7 @@ class Panel:
     elsewhere: Sequence[str] = ()  # curves that other scales run
     is_cut: bool = False  # whether seeds that not all of its curves have are left out
     timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
+    levels: Mapping[str, float] = field(default_factory=dict)  # horizontal lines, by label
     # of libraries that decide the values
     versions: frozenset[str] = field(default_factory=frozenset)
 
@@ -106,15 +107,13 @@ def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
     options = panel_options(paper, name)
     looks = looks_of(paper, options)
     panels = [
-        _study_panel(paper, store, panel)
-        if "study" in panel
-        else _panel(paper, store, panel, looks)
+        _study_panel(paper, store, panel) if panel.study else _panel(paper, store, panel, looks)
         for panel in options
     ]
     of_studies = _study_looks(paper, panels)
     return [
         replace(panel, lines=[replace(line, look=of_studies[line.label]) for line in panel.lines])
-        if "study" in panel.options
+        if panel.options.study
         else _named(panel)
         for panel in panels
     ]
@@ -122,7 +121,7 @@ def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
 
 def _named(panel: Panel) -> Panel:
     """A panel of runs whose curves have the names that the figure gives them."""
-    names = panel.options.get("names", {})
+    names = panel.options.names
     lines = [replace(line, label=names.get(line.label, line.label)) for line in panel.lines]
     return replace(panel, lines=lines)
 
@@ -132,7 +131,7 @@ def _study_looks(paper: Paper, panels: Sequence[Panel]) -> dict[str, Look]:
     all other figures, else the next one whose colour and marker no method here has.
     """
     labels = dict.fromkeys(
-        line.label for panel in panels if "study" in panel.options for line in panel.lines
+        line.label for panel in panels if panel.options.study for line in panel.lines
     )
     found = {label: look(label) for label in labels if _is_method(paper, label)}
     colours, markers = (
@@ -149,7 +148,7 @@ def _is_method(paper: Paper, label: str) -> bool:
     return label in paper.entry["algorithms"] or label in LOOKS
 
 
-def looks_of(paper: Paper, panels: Sequence[Mapping[str, Any]]) -> dict[str, Look]:
+def looks_of(paper: Paper, panels: Sequence[FigureLine]) -> dict[str, Look]:
     """The look of every label of a figure, one and the same in all panels, since a legend has one
     line for a label. It depends on the names in the YAML alone, not on what was run.
 
@@ -159,7 +158,7 @@ def looks_of(paper: Paper, panels: Sequence[Mapping[str, Any]]) -> dict[str, Loo
     named = [(panel, curve) for panel in panels for curve in _curves(panel)]
     labels = list(dict.fromkeys(curve for _, curve in named))
     drawn = {algorithm_of(label) for label in labels}
-    of_dots = any(panel.get("kind") == "dots" for panel in panels)
+    of_dots = any(panel.kind == "dots" for panel in panels)
     found: dict[str, Look] = {}
     for algorithm in dict.fromkeys(map(algorithm_of, labels)):
         mine = [label for label in labels if algorithm_of(label) == algorithm]
@@ -181,23 +180,19 @@ def looks_of(paper: Paper, panels: Sequence[Mapping[str, Any]]) -> dict[str, Loo
     return found
 
 
-def _curves(panel: Mapping[str, Any]) -> list[str]:
+def _curves(panel: FigureLine) -> list[str]:
     """The labels of a panel of runs, run or not."""
-    if "study" in panel:
-        return []
-    return [*panel.get("curves", []), *panel.get("controls", [])]
+    return [] if panel.study else [*panel.curves, *panel.controls]
 
 
-def _panel(
-    paper: Paper, store: Store, panel: Mapping[str, Any], looks: Mapping[str, Look]
-) -> Panel:
-    shown = metrics.metric(panel["metric"])
+def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Look]) -> Panel:
+    shown = metrics.metric(panel.metric)
     missing: list[str] = []
     timeouts: list[str] = []
     lines: list[Line] = []
     dots: list[Dots] = []
     seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
-    dotted = panel.get("kind") == "dots"
+    dotted = panel.kind == "dots"
     planned = places(paper, panel)
     here = {label for label, _ in planned}
     read: list[tuple[str, Cell, tuple[int, ...], Array]] = []
@@ -208,8 +203,8 @@ def _panel(
             read.append((label, cell, *_values(paper, store, panel, cell, common)))
         except NotRun:
             missing.append(label)
-    ends = [panel["to"]] if "to" in panel else []
-    ends += [values.shape[1] for *_, values in read] if panel.get("shortest") else []
+    ends = [panel.to] if panel.to else []
+    ends += [values.shape[1] for *_, values in read] if panel.shortest else []
     to = min(ends, default=None)
     for label, cell, mine, values in read:
         seeds.add(len(values))
@@ -217,31 +212,28 @@ def _panel(
         data.add(store.data(cell))
         versions.update(store.versions(cell))
         style = looks.get(label) or look(cell.algorithm)
-        hollow = bool(cell.algorithm_reading) and "reading" not in panel
+        hollow = bool(cell.algorithm_reading) and not panel.reading
         if dotted:
             dots.append(Dots(label, style, mine, values[:, -1], hollow))
         else:
             lines.append(_line(label, style, values[:, :to], panel, hollow, mine))
-    if "extrapolate" in panel:
-        lines += _extrapolated(
-            lines, start=panel["extrapolate"]["from"], to=panel["extrapolate"]["to"]
-        )
+    if beyond := panel.extrapolate:
+        lines += _extrapolated(lines, start=beyond.from_, to=beyond.to)
     numbers = {} if dotted else published_series(paper, panel)
-    known = panel.get("known", 0)
-    if known:
-        lines = [replace(line, x=line.x + known) for line in lines]
+    if panel.known:
+        lines = [replace(line, x=line.x + panel.known) for line in lines]
 
     def way(label: str) -> Look:
         return looks.get(label) or look(algorithm_of(label))
 
-    ratio = (
-        f"{shown.label} / that of {panel['relative_to']}" if "relative_to" in panel else shown.axis
-    )
+    base = panel.relative_to
+    ratio = f"{shown.label} / that of {base}" if base else shown.axis
     return Panel(
-        title=panel.get("title", ""),
-        xlabel=panel.get("xlabel", ratio if dotted else f"{shown.over} {shown.index}"),
-        ylabel=panel.get("ylabel", "" if dotted else ratio),
-        options={**panel, "lines": _levels(paper, store, panel, common)},
+        title=panel.title,
+        xlabel=panel.xlabel or (ratio if dotted else f"{shown.over} {shown.index}"),
+        ylabel=panel.ylabel or ("" if dotted else ratio),
+        options=panel,
+        levels=_levels(paper, store, panel, common),
         data=made_of(data),
         lines=lines,
         dots=dots,
@@ -249,7 +241,7 @@ def _panel(
             Mark(label, way(label), one.value[0]) for label, one in numbers.items() if not one.x
         ],
         published=[
-            _bare(label, way(label), np.array(one.x) + known, np.array(one.value), 0)
+            _bare(label, way(label), np.array(one.x) + panel.known, np.array(one.value), 0)
             for label, one in numbers.items()
             if one.x
         ],
@@ -266,7 +258,7 @@ def _panel(
 
 
 def _common(
-    paper: Paper, store: Store, panel: Mapping[str, Any], planned: Sequence[tuple[str, Cell]]
+    paper: Paper, store: Store, panel: FigureLine, planned: Sequence[tuple[str, Cell]]
 ) -> frozenset[int]:
     """The seeds over which all curves of a panel are drawn; none where each is drawn over its own.
 
@@ -277,8 +269,8 @@ def _common(
     cells = [cell for _, cell in planned]
     if not any(map(_is_instance, cells)):
         return frozenset()
-    if "relative_to" in panel:
-        cells += [paper.cell(cell.problem_name, panel["relative_to"]) for cell in cells]
+    if panel.relative_to:
+        cells += [paper.cell(cell.problem_name, panel.relative_to) for cell in cells]
     there = [set(store.seeds(cell)) for cell in cells if store.has(cell)]
     common = frozenset(set.intersection(*there)) if there else frozenset[int]()
     return common if len(common) > 1 or all(common == seeds for seeds in there) else frozenset()
@@ -291,35 +283,35 @@ def _is_instance(cell: Cell) -> bool:
 
 
 def _values(
-    paper: Paper, store: Store, panel: Mapping[str, Any], cell: Cell, common: Collection[int]
+    paper: Paper, store: Store, panel: FigureLine, cell: Cell, common: Collection[int]
 ) -> tuple[tuple[int, ...], Array]:
     """What a panel shows of a cell: its seeds, and a row of values for each. Raises NotRun."""
 
     def of(run: Cell) -> tuple[tuple[int, ...], Array]:
-        seeds, values = store.seeds(run), store.values(run, panel["metric"])
+        seeds, values = store.seeds(run), store.values(run, panel.metric)
         kept = [row for row, seed in enumerate(seeds) if not common or seed in common]
         return tuple(seeds[row] for row in kept), values[kept]
 
     seeds, values = of(cell)
-    if "relative_to" in panel:
-        others, base = of(paper.cell(cell.problem_name, panel["relative_to"]))
+    if panel.relative_to:
+        others, base = of(paper.cell(cell.problem_name, panel.relative_to))
         paired = [row for row, seed in enumerate(others) if seed in seeds]
         values = ratio_to(values, base[paired or slice(None)].mean(axis=0))
     return seeds, values
 
 
 def _levels(
-    paper: Paper, store: Store, panel: Mapping[str, Any], common: Collection[int] = ()
+    paper: Paper, store: Store, panel: FigureLine, common: Collection[int] = ()
 ) -> dict[str, float]:
     """The horizontal lines of a panel: constants, or the median over seeds of a study's column
     where that was run; over those of the curves, where a seed is an instance.
     """
     levels = {}
-    for label, level in panel.get("lines", {}).items():
-        if isinstance(level, Mapping):
-            study = paper.study(level["study"])
+    for label, level in panel.lines.items():
+        if isinstance(level, Level):
+            study = paper.study(level.study)
             try:
-                values, seeds = store.values(study, level["column"]), store.seeds(study)
+                values, seeds = store.values(study, level.column), store.seeds(study)
             except NotRun:
                 continue
             kept = [row for row, seed in enumerate(seeds) if not common or seed in common]
@@ -347,13 +339,13 @@ def _line(
     label: str,
     style: Look,
     values: Array,
-    panel: Mapping[str, Any],
+    panel: FigureLine,
     hollow: bool,
     seeds: tuple[int, ...],
 ) -> Line:
     """Centre and band over the seeds, thinned."""
-    chosen = metrics.thin(values.shape[1], log=panel.get("xscale") == "log")
-    centre, low, high = _band(values[:, chosen], panel.get("band", "ci95"))
+    chosen = metrics.thin(values.shape[1], log=panel.xscale == "log")
+    centre, low, high = _band(values[:, chosen], panel.band)
     absent = int(np.isinf(values[:, -1]).sum())
     return Line(
         label,
@@ -396,15 +388,15 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     return centre, low, high
 
 
-def _law(panel: Mapping[str, Any], x: Array, rows: Array) -> str:
+def _law(panel: FigureLine, x: Array, rows: Array) -> str:
     """The mean exponent of the power laws through the part of each seed's row that the panel's
     `fit` names, as tables and verdicts have it; nothing where it names none.
     """
-    if "fit" not in panel:
+    if not panel.fit:
         return ""
-    tail = x >= panel["fit"]["from"]
+    tail = x >= panel.fit.from_
     exponents = [power_law(x[tail], row[tail])[1] for row in rows]
-    return f"{panel['x']}^{np.mean(exponents):.2f}"
+    return f"{panel.x}^{np.mean(exponents):.2f}"
 
 
 def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
@@ -430,36 +422,33 @@ def _bare(label: str, style: Look, x: NDArray, centre: NDArray, n: int) -> Line:
     return Line(label, style, x, centre, none, none, n)
 
 
-def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
+def _study_panel(paper: Paper, store: Store, panel: FigureLine) -> Panel:
     """Columns of a study over another one, one line per column and value of `split`."""
-    study = paper.study(panel["study"])
-    columns = [panel["y"]] if isinstance(panel["y"], str) else list(panel["y"])
-    split = panel.get("split")
-    title, xlabel = panel.get("title", ""), panel.get("xlabel", panel["x"])
-    ylabel = panel.get("ylabel", columns[0].replace("_", " ") if len(columns) == 1 else "")
-    options = {**panel, "lines": _levels(paper, store, panel)}
-    wanted = [panel["x"], *columns, *([split] if split else [])]
+    study = paper.study(panel.study)
+    columns = [panel.y] if isinstance(panel.y, str) else panel.y
+    split, names = panel.split, panel.names
+    ylabel = panel.ylabel or (columns[0].replace("_", " ") if len(columns) == 1 else "")
+    levels = _levels(paper, store, panel)
+    whole = Panel(panel.title, panel.xlabel or panel.x, ylabel, panel, levels=levels)
+    wanted = [panel.x, *columns, *([split] if split else [])]
     try:
-        table, data = study_table(store, study, wanted, panel.get("rows", {})), store.data(study)
+        table, data = study_table(store, study, wanted, panel.rows), store.data(study)
     except NotRun:
-        return Panel(title, xlabel, ylabel, options, missing=[study.id])
+        return replace(whole, missing=[study.id])
     # a copy, since a column may be drawn against itself
-    table = table.assign(**{ABSCISSA: table[panel["x"]]})
-    names = panel.get("names", {})
-    groups = (
-        [("", table)]
-        if split is None
-        else [
+    table = table.assign(**{ABSCISSA: table[panel.x]})
+    groups = [("", table)]
+    if split:
+        groups = [
             (names.get(f"{value:g}", f"{split} = {value:g}"), rows)
             for value, rows in table.groupby(split)
         ]
-    )
     lines: list[Line] = []
     for column in columns:
         for label, rows in groups:
             seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
             values = seeds.to_numpy()
-            centre, low, high = _band(values, panel.get("band", "ci95"))
+            centre, low, high = _band(values, panel.band)
             words = ", ".join(
                 filter(
                     None,
@@ -476,9 +465,7 @@ def _study_panel(paper: Paper, store: Store, panel: Mapping[str, Any]) -> Panel:
             each = dict(zip(map(int, seeds.index), values, strict=True))
             style = column_look(len(lines))
             lines.append(Line(words, style, x, centre, low, high, len(seeds), law=law, each=each))
-    return Panel(
-        title, xlabel, ylabel, options, data, lines, seeds=frozenset([table["seed"].nunique()])
-    )
+    return replace(whole, data=data, lines=lines, seeds=frozenset([table["seed"].nunique()]))
 
 
 def drawn(panels: Sequence[Panel]) -> pd.DataFrame:

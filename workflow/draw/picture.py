@@ -45,15 +45,16 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     cells, drawer = picture_cells(paper, name), drawer_of(line)
     store.check(cells)
     best = best_of(store, cells)
-    missing = [cell.curve for cell in cells if not store.has(cell)]
+    missing = ", ".join(cell.curve for cell in cells if not store.has(cell))
     other = store.of_other_code(cells)
     paths = [folder / f"{name}.png"]
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC}):
         picture = drawer(best, with_seed(own_parameters(cells[0].problem_entry), best.seed))
         _put_title(picture.still, line, best)
         facts = [*picture.facts, f"MADE BY OTHER CODE: {other}" if other else ""]
-        compared = _compared(store, cells)
-        _put_small_print(picture.still, _small_print(paper, line, best, compared, facts, missing))
+        facts.append(f"not run: {missing}" if missing else "")
+        note = _small_print(paper, line, best, _compared(store, cells), facts)
+        _put_small_print(picture.still, note)
         with atomic(paths[0]) as temporary:
             picture.still.savefig(temporary, format="png", metadata={"Software": None})
     if picture.frames:
@@ -131,12 +132,7 @@ def _compared(store: Store, cells: Sequence[Cell]) -> str:
 
 
 def _small_print(
-    paper: Paper,
-    line: PictureLine,
-    best: Best,
-    compared: str,
-    facts: Sequence[str],
-    missing: Sequence[str],
+    paper: Paper, line: PictureLine, best: Best, compared: str, facts: Sequence[str]
 ) -> str:
     """Everything a reader must know who sees the picture alone."""
     chosen = (
@@ -158,7 +154,6 @@ def _small_print(
             else ""
         ),
         *facts,
-        f"not run: {', '.join(missing)}" if missing else "",
         line.note,
     ]
     return " · ".join(filter(None, parts))

@@ -41,10 +41,12 @@ from workflow.draw.style import (
 from workflow.judge.outcomes import stood_in, unverified
 from workflow.measure.metrics import OPTIMAL
 from workflow.measure.store import Store
+from workflow.plan.lines import FigureLine, ProfilesLine
 from workflow.plan.paper import Paper
-from workflow.plan.selection import Line, entry_of, figure_runs
+from workflow.plan.selection import figure_runs, line_of
 from workflow.trace.atomic import atomic
 
+Line = FigureLine | ProfilesLine
 PAD = 0.05  # inches, around the words of a panel
 BESIDE = 0.9  # inches of a panel's width that are not its axes
 BESIDE_NAMES = 2.6  # the same where rows of dots have names
@@ -85,14 +87,14 @@ def draw(
     runs = figure_runs(paper, name)
     store.check(runs)
     panels = panels_of(paper, store, name)
-    entry = entry_of(paper, "figures", name)
-    note = small_print(paper, entry, panels, other=store.of_other_code(runs))
-    return write(paper, entry, panels, note, folder, printed=printed)
+    line = line_of(paper, "figures", name, FigureLine)
+    note = small_print(paper, line, panels, other=store.of_other_code(runs))
+    return write(paper, line, panels, note, folder, printed=printed)
 
 
 def write(
     paper: Paper,
-    entry: Line,
+    line: Line,
     panels: Sequence[Panel],
     note: str,
     folder: Path,
@@ -102,15 +104,15 @@ def write(
     """Write panels under the name of their line in the YAML, with a small print, in the formats of
     `draw`; returns their paths.
     """
-    name = entry["id"]
+    name = line.id
     with plt.rc_context({**matplotlib.rcParamsDefault, **RC}):
-        figure = _figure(panels, note, entry.get("title", ""))
+        figure = _figure(panels, note, line.title)
         pictures = save(figure, folder / name, title=f"{paper.name} {name}", printed=printed)
     paths = [folder / f"{name}.{kind}" for kind in ("csv", "json")]
     with atomic(paths[0]) as temporary:
         drawn(panels).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     with atomic(paths[1]) as temporary:
-        temporary.write_text(as_json(entry.get("title", name), panels), encoding="utf-8")
+        temporary.write_text(as_json(line.title or name, panels), encoding="utf-8")
     return [*pictures, *paths]
 
 
@@ -132,7 +134,7 @@ def save(figure: Figure, stem: Path, *, title: str, printed: bool = False) -> li
 
 
 def small_print(
-    paper: Paper, entry: Line, panels: Sequence[Panel], *, other: str = "", says: str = ""
+    paper: Paper, line: Line, panels: Sequence[Panel], *, other: str = "", says: str = ""
 ) -> str:
     """Everything a reader must know who sees the picture alone; `other` says which records other
     code made, and `says` how what is drawn was made of them.
@@ -141,17 +143,18 @@ def small_print(
     lengths = {n for panel in panels for n in panel.lengths}
     substitutes = sorted({said for panel in panels if (said := stood_in(panel.data))})
     real = any(panel.data == "real" for panel in panels)
-    bands = dict.fromkeys(BANDS[panel.options.get("band", "ci95")] for panel in panels)
-    shown = "one dot a seed" if entry.get("kind") == "dots" else " or ".join(bands)
+    bands = dict.fromkeys(BANDS[panel.options.band] for panel in panels)
+    dotted = isinstance(line, FigureLine) and line.kind == "dots"
+    shown = "one dot a seed" if dotted else " or ".join(bands)
     if any(barred := [bool(_ends(panel)) for panel in panels]):
         shown += ", at the end as bars" + ("" if all(barred) else " in some panels")
     parts = [
-        f"{paper.name} {entry['id']}",
+        f"{paper.name} {line.id}",
         f"scale {paper.scale}",
         f"{_span(seeds)} {'seed' if seeds == {1} else 'seeds'}"
         + (", see above the panels" if _seeds_differ(panels) else ""),
         f"{_span(lengths)} evaluations" if lengths else "",
-        _readings(entry, panels),
+        _readings(panels),
         shown,
         says,
         "real data" if real else "",
@@ -163,27 +166,26 @@ def small_print(
         _timed_out(panels),
         _marked(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
-        entry.get("note", ""),
+        line.note,
     ]
     return " · ".join(filter(None, parts))
 
 
-def _readings(entry: Line, panels: Sequence[Panel]) -> str:
+def _readings(panels: Sequence[Panel]) -> str:
     """Under which reading the runs were made, or that of each panel, in their order. A panel of a
     study has none: what it was made with stands in its title.
     """
-    of_runs = [panel for panel in panels if "study" not in panel.options]
-    if panels and not of_runs:
+    of_runs = [panel.options for panel in panels if not panel.options.study]
+    if not of_runs:
         return ""
-    several = "readings" in entry or any(
-        "@" in label for panel in of_runs for label in panel.options.get("curves", [])
+    several = any(
+        "readings" in one.model_fields_set or "@" in "".join(one.curves) for one in of_runs
     )
-    whole = entry.get("reading", "see labels" if several else "default")
-    names = [panel.options.get("reading", whole) for panel in of_runs]
+    names = [one.reading or ("see labels" if several else "default") for one in of_runs]
     studies = "" if len(of_runs) == len(panels) else "; those of studies: see their titles"
     if len(set(names)) > 1:
         return f"readings of the panels: {', '.join(names)}{studies}"
-    return f"reading: {names[0] if names else whole}{studies}"
+    return f"reading: {names[0]}{studies}"
 
 
 def _not_run(panels: Sequence[Panel]) -> str:
@@ -387,13 +389,13 @@ def _put_above(ax: Axes, title: str, words: str) -> None:
 
 def _draw_panel(ax: Axes, panel: Panel) -> None:
     options = panel.options
-    ax.set_xscale(options.get("xscale", "linear"))
-    ax.set_yscale(options.get("yscale", "linear"))
-    logarithmic = options.get("yscale") == "log"
+    ax.set_xscale(options.xscale)
+    ax.set_yscale(options.yscale)
+    logarithmic = options.yscale == "log"
     lines = [_positive(line) for line in panel.lines] if logarithmic else panel.lines
     for curve in panel.published:
         ax.plot(curve.x, curve.centre, color=curve.look.colour, **PUBLISHED)
-    ends, shaded = _ends(panel), [] if options.get("bars") else lines
+    ends, shaded = _ends(panel), [] if options.bars else lines
     if ends and not shaded:  # the bars are drawn last, within the limits
         edges = np.array([edge[-1] for line in ends for edge in (line.low, line.high)])
         kept = edges[np.isfinite(edges) & ((edges > 0) | (not logarithmic))]
@@ -414,7 +416,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     if panel.dots:
         _draw_dots(ax, panel.dots)
     is_empty = not panel.lines and not panel.dots  # then its axes have no numbers
-    levels = {} if is_empty else dict(options.get("lines", {}))
+    levels = {} if is_empty else panel.levels
     levels = {label: at for label, at in levels.items() if at > 0 or not logarithmic}
     for at in levels.values():
         ax.axhline(at, color="#666666", linewidth=0.8, linestyle=(0, (4, 2)))
@@ -434,8 +436,8 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
             annotation_clip=False,
         )
     ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
-    if "ylim" in options:
-        ax.set_ylim(*options["ylim"])
+    if options.ylim:
+        ax.set_ylim(*options.ylim)
     _draw_ends(ax, ends)
     _label_logs(ax)
     if stood_in(panel.data):
@@ -504,7 +506,7 @@ def _ends(panel: Panel) -> list[Drawn]:
     """The curves whose bands at the last x are shown as bars side by side, too: where several are
     wide, nobody tells their edges apart. With `bars`, all of them.
     """
-    is_log = panel.options.get("yscale") == "log"
+    is_log = panel.options.yscale == "log"
     lines = [_positive(line) if is_log else line for line in panel.lines if len(line.x)]
     last = max((line.x[-1] for line in lines), default=0.0)
     ends = [line for line in lines if line.x[-1] == last and np.isfinite(line.high[-1])]
@@ -516,7 +518,7 @@ def _ends(panel: Panel) -> list[Drawn]:
         wide = [
             scaled(line.high[-1]) - scaled(max(line.low[-1], least)) > WIDE * span for line in ends
         ]
-    return ends if sum(wide) >= MANY or panel.options.get("bars") else []
+    return ends if sum(wide) >= MANY or panel.options.bars else []
 
 
 def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -24,8 +23,9 @@ from workflow.draw.style import look
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import interval
 from workflow.measure.store import Store, made_of
+from workflow.plan.lines import Drawing, ProfilePanel, ProfilesLine
 from workflow.plan.paper import Paper
-from workflow.plan.selection import algorithm_of, entry_of, profile_panels, profile_runs
+from workflow.plan.selection import algorithm_of, line_of, profile_panels, profile_runs
 from workflow.trace.cells import Cell
 
 POINTS = 201  # of the axis
@@ -48,31 +48,31 @@ def draw(
 
     Raises PlanError, BadRecord.
     """
-    entry, runs = entry_of(paper, "profiles", name), profile_runs(paper, name)
+    line, runs = line_of(paper, "profiles", name, ProfilesLine), profile_runs(paper, name)
     store.check(runs)
-    panels = [profile(store, own, cells) for own, cells in profile_panels(paper, entry)]
-    shares = ", ".join(f"{target:g}" for target in entry["targets"])
+    panels = [profile(store, line, own, cells) for own, cells in profile_panels(paper, line)]
+    shares = ", ".join(f"{target:g}" for target in line.targets)
     other, says = store.of_other_code(runs), SAYS.format(targets=shares)
-    note = small_print(paper, entry, panels, other=other, says=says)
-    return write(paper, entry, panels, note, folder, printed=printed)
+    note = small_print(paper, line, panels, other=other, says=says)
+    return write(paper, line, panels, note, folder, printed=printed)
 
 
-def profile(store: Store, panel: Mapping[str, Any], planned: Cells) -> Panel:
+def profile(store: Store, line: ProfilesLine, panel: ProfilePanel, planned: Cells) -> Panel:
     """One panel, over the curves that were run on all its problems and the seeds that they share.
 
     `planned` has the same curves for each problem.
     """
     run = [
         curve
-        for curve in panel["curves"]
+        for curve in panel.curves
         if all(curve in cells and store.has(cells[curve]) for cells in planned.values())
     ]
     kept = [cells[curve] for cells in planned.values() for curve in run]
     seeds = sorted(set.intersection(*(set(store.seeds(cell)) for cell in kept))) if kept else []
-    is_timed = panel["over"] == "seconds"
+    is_timed = line.over == "seconds"
     reached = np.array(
         [
-            _reached(store, [cells[curve] for curve in run], seeds, panel["targets"], is_timed)
+            _reached(store, [cells[curve] for curve in run], seeds, line.targets, is_timed)
             for cells in (planned.values() if seeds else ())
         ]
     )
@@ -81,19 +81,17 @@ def profile(store: Store, panel: Mapping[str, Any], planned: Cells) -> Panel:
         _line(curve, x, reached[:, number], seeds) for number, curve in enumerate(run) if seeds
     ]
     return Panel(
-        title=panel.get("title", ""),
-        xlabel=AXES[panel["over"]],
+        title=panel.title,
+        xlabel=AXES[line.over],
         ylabel="share of targets reached",
-        options={
-            "curves": panel["curves"],
-            "xscale": "log" if is_timed else "linear",
-            "ylim": [-0.02, 1.02],
-        },
+        options=Drawing(
+            curves=panel.curves, xscale="log" if is_timed else "linear", ylim=[-0.02, 1.02]
+        ),
         data=made_of(store.data(cell) for cell in kept),
         lines=lines,
         seeds=frozenset({len(seeds)} if lines else ()),
         lengths=frozenset(cell.budget for cell in kept),
-        missing=[curve for curve in panel["curves"] if curve not in run],
+        missing=[curve for curve in panel.curves if curve not in run],
         is_cut=any(len(store.seeds(cell)) > len(seeds) for cell in kept),
         timeouts=store.lacks({f"{cell.curve} on {cell.problem_name}": cell for cell in kept}),
         versions=frozenset(version for cell in kept for version in store.versions(cell)),

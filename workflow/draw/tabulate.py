@@ -162,10 +162,10 @@ def _bands(paper: Paper) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for entry in paper.entry.get("figures", []):
         for panel in panel_options(paper, entry["id"]):
-            if "study" in panel or panel.get("kind") == "dots":
+            if panel.study or panel.kind == "dots":
                 continue  # no curve of a cell, or none with a band
             for _, cell in places(paper, panel):
-                found.setdefault(cell.name, []).append(BANDS[panel.get("band", "ci95")])
+                found.setdefault(cell.name, []).append(BANDS[panel.band])
     return found
 
 

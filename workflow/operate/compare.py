@@ -28,10 +28,11 @@ from workflow.judge import ledger, render
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED
 from workflow.plan import digest, reader
 from workflow.plan.expand import load
+from workflow.plan.lines import FigureLine, Level
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.plan.selection import entry_of, panel_options, places
+from workflow.plan.selection import line_of, panel_options, places
 from workflow.plan.wishes import check_cores, check_folders
 from workflow.trace.cells import Cell, PlanError
 
@@ -41,10 +42,11 @@ HIGHER = ("feasible_evaluations",)  # the metrics of which more is better
 REPORTED = ("best_feasible_iterate", "best_feasible_by_iteration")  # read what optimizers report
 NEITHER = ("batch_size", "batches", "centre_distance", *REPORTED)  # say not who is better
 # of a panel: what belongs to its figure, and what the names of its curves say already
-REPLACED = ("id", "kind", "scales", "names", "reading", "readings", "variant", "controls")
+REPLACED = {"id", "kind", "scales", "where", "note", "panels", "names", "reading", "readings"}
+REPLACED |= {"variant", "controls"}
 MARK = "# Written by `make compare"
 Line = Mapping[str, Any]
-Panel = tuple[Line, list[Cell]]  # with the runs of its curves
+Panel = tuple[FigureLine, list[Cell]]  # with the runs of its curves
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -144,7 +146,7 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
     parameters = file or root / "algorithms" / f"{target.partition('.')[0]}.yaml"
     values = _parameters(parameters) if file or parameters.exists() else {}
     plan = load(paper, SCALE, root=root)
-    line = entry_of(plan, "figures", figure)
+    line = line_of(plan, "figures", figure, FigureLine)
     entry = _comparison(plan, line, curve, {**values, "is": target}, root)
     name = re.sub(r"\W", "_", f"{curve}_at_{paper}_{figure}").lower()
     path = root / "papers" / f"{name}.yaml"
@@ -208,15 +210,15 @@ def _parameters(path: Path) -> dict[str, Any]:
     return values or {}
 
 
-def _comparison(plan: Paper, figure: Line, curve: str, method: Line, root: Path) -> dict[str, Any]:
+def _comparison(plan: Paper, figure: FigureLine, curve: str, method: Line, root: Path) -> Line:
     """What the YAML of a comparison says. Raises PlanError."""
-    wish = f"{plan.name}/{figure['id']}"
+    wish = f"{plan.name}/{figure.id}"
     panels = _panels(plan, figure, method["is"], root)
     cells = [cell for _, cells in panels for cell in cells]
     budgets = dict[str, int]()  # the method runs as long as the longest curve
     for cell in cells:
         budgets[cell.problem] = max(cell.budget, budgets.get(cell.problem, 0))
-    bases = [panel["relative_to"] for panel, _ in panels if "relative_to" in panel]
+    bases = [panel.relative_to for panel, _ in panels if panel.relative_to]
     curves = list(dict.fromkeys([*(cell.curve for cell in cells), *bases]))
     return {
         "paper": {"key": curve, "title": f"{curve} beside {wish}"},
@@ -227,9 +229,9 @@ def _comparison(plan: Paper, figure: Line, curve: str, method: Line, root: Path)
         "runs": [{"problems": [name], "budget": budget} for name, budget in budgets.items()],
         "figures": [
             {
-                "id": figure["id"],
-                "kind": figure.get("kind", "curves"),
-                "title": f"{figure.get('title', figure['id'])}; {curve} beside it",
+                "id": figure.id,
+                "kind": figure.kind,
+                "title": f"{figure.title or figure.id}; {curve} beside it",
                 "note": f"{curve} is not in the paper",
                 "panels": [_panel(panel, cells, curve) for panel, cells in panels],
             }
@@ -237,8 +239,8 @@ def _comparison(plan: Paper, figure: Line, curve: str, method: Line, root: Path)
         "claims": [
             {
                 "id": f"{number}-{place}",
-                "where": f"{wish}, {panel.get('title', panel['problem'])}",
-                "figure": figure["id"],
+                "where": f"{wish}, {panel.title or panel.problem}",
+                "figure": figure.id,
                 **claim,
             }
             for number, (panel, cells) in enumerate(panels, 1)
@@ -247,13 +249,13 @@ def _comparison(plan: Paper, figure: Line, curve: str, method: Line, root: Path)
     }
 
 
-def _panels(plan: Paper, figure: Line, target: str, root: Path) -> list[Panel]:
+def _panels(plan: Paper, figure: FigureLine, target: str, root: Path) -> list[Panel]:
     """The panels in which a method can be compared; what is left out is told. Raises PlanError
     where that is all of them.
     """
     found, left = list[Panel](), list[str]()
-    for panel in panel_options(plan, figure["id"]):
-        runs = [] if "study" in panel else [cell for _, cell in places(plan, panel)]
+    for panel in panel_options(plan, figure.id):
+        runs = [] if panel.study else [cell for _, cell in places(plan, panel)]
         cells = list({cell.name: cell for cell in runs}.values())
         if reason := _unfit(panel, cells, target, root):
             left.append(reason)
@@ -261,7 +263,7 @@ def _panels(plan: Paper, figure: Line, target: str, root: Path) -> list[Panel]:
             found.append((panel, cells))
     if not found:
         raise PlanError(
-            f"{plan.name}/{figure['id']}: expected a figure in which {target} can be compared, got"
+            f"{plan.name}/{figure.id}: expected a figure in which {target} can be compared, got"
             f" {'; '.join(dict.fromkeys(left))}"
         )
     for reason in dict.fromkeys(left):
@@ -269,9 +271,9 @@ def _panels(plan: Paper, figure: Line, target: str, root: Path) -> list[Panel]:
     return found
 
 
-def _unfit(panel: Line, cells: list[Cell], target: str, root: Path) -> str:
+def _unfit(panel: FigureLine, cells: list[Cell], target: str, root: Path) -> str:
     """Why a method cannot be compared in a panel; "" where it can."""
-    metric = panel.get("metric", "")
+    metric = panel.metric
     if not cells:
         return "columns of a study, which are no runs"
     if metric in NEITHER or metric.startswith("report."):
@@ -281,30 +283,30 @@ def _unfit(panel: Line, cells: list[Cell], target: str, root: Path) -> str:
     own = digest.domains_of(target, root=root)  # none where running the code alone tells
     theirs = digest.domains_of_problems(cells[0].problem_entry["is"], root=root)
     is_unfit = own and theirs and theirs <= digest.DOMAINS and own.isdisjoint(theirs)
-    return f"{panel['problem']}, on {min(theirs)}, not on {min(own)}" if is_unfit else ""
+    return f"{panel.problem}, on {min(theirs)}, not on {min(own)}" if is_unfit else ""
 
 
-def _panel(panel: Line, cells: list[Cell], curve: str) -> dict[str, Any]:
+def _panel(panel: FigureLine, cells: list[Cell], curve: str) -> dict[str, Any]:
     """A panel of the comparison: that of the paper, with the method as its last curve."""
-    kept = {key: value for key, value in panel.items() if key not in REPLACED}
-    levels = panel.get("lines", {}).items()
-    numbers = {name: level for name, level in levels if not isinstance(level, Mapping)}
+    kept = panel.model_dump(by_alias=True, exclude_defaults=True, exclude=REPLACED)
+    levels = panel.lines.items()
+    numbers = {name: level for name, level in levels if not isinstance(level, Level)}
     return {**kept, "lines": numbers, "curves": [*(cell.curve for cell in cells), curve]}
 
 
 def _claims(
-    panel: Line, cells: list[Cell], curve: str, budgets: Mapping[str, int]
+    panel: FigureLine, cells: list[Cell], curve: str, budgets: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """That the method is better than each curve of a panel, where the shorter of the two ends or
     the panel does.
     """
-    metric, problem = panel["metric"], panel["problem"]
+    metric, problem = panel.metric, panel.problem
     word, test = ("higher", "more") if metric in HIGHER else ("lower", "less")
     for cell in cells:
-        check = {"test": test, "metric": metric, "problems": [problem]}
+        check: dict[str, Any] = {"test": test, "metric": metric, "problems": [problem]}
         check |= {"left": [curve], "right": [cell.curve]}
-        if "relative_to" in panel:
-            check["relative_to"] = panel["relative_to"]
-        if (at := min(cell.budget, panel.get("to", cell.budget))) < budgets[problem]:
+        if panel.relative_to:
+            check["relative_to"] = panel.relative_to
+        if (at := min(cell.budget, panel.to or cell.budget)) < budgets[problem]:
             check["at"] = at
         yield {"says": f"{curve} is {word} than {cell.curve}", "check": check}

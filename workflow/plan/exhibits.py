@@ -15,15 +15,8 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from workflow.plan import selection
-from workflow.plan.lines import (
-    AnyTable,
-    ExhibitLine,
-    FigureLine,
-    PictureLine,
-    ProfilesLine,
-    RanksLine,
-)
+from workflow.plan import lines, selection
+from workflow.plan.lines import ExhibitLine, PictureLine
 from workflow.plan.paper import Paper
 from workflow.trace.cells import Cell, PlanError, Study
 
@@ -59,9 +52,9 @@ class Exhibit:
         return tuple(end for end in self.ends if end != "csv")
 
     @cached_property
-    def model(self) -> TypeAdapter[ExhibitLine]:
-        """What reads a line of the YAML."""
-        return TypeAdapter(self.line)
+    def read(self) -> Callable[[Entry], ExhibitLine]:
+        """What makes the model of a line of the YAML."""
+        return TypeAdapter(self.line).validate_python
 
     def endings(self, line: ExhibitLine) -> tuple[str, ...]:
         """Of the files that its program makes of a line: a GIF of what moves."""
@@ -86,16 +79,13 @@ class Exhibit:
 
     def find(self, paper: Paper, name: str) -> ExhibitLine:
         """The line of a name. Raises PlanError naming what is known."""
-        return self.model.validate_python(selection.entry_of(paper, self.section, name))
+        return self.read(selection.entry_of(paper, self.section, name))
 
 
 def lines_of(entry: Entry) -> list[tuple[Exhibit, ExhibitLine]]:
     """Every line of a paper's YAML that is an exhibit, with its kind."""
-    return [
-        (kind, kind.model.validate_python(line))
-        for kind in REGISTRY.values()
-        for line in entry.get(kind.section, [])
-    ]
+    sections = [(kind, entry.get(kind.section, [])) for kind in REGISTRY.values()]
+    return [(kind, kind.read(line)) for kind, section in sections for line in section]
 
 
 def kinds_of_exhibits(papers: Iterable[Paper]) -> list[tuple[Exhibit, tuple[str, ...], list[str]]]:
@@ -115,18 +105,15 @@ def offered(paper: Paper) -> dict[str, Any]:
     scale leaves out everything.
     """
     kept = {
-        section: [
-            line
-            for line in paper.entry[section]
-            if _is_offered(kind, paper, kind.model.validate_python(line))
-        ]
+        section: [line for line in paper.entry[section] if _is_offered(kind, paper, line)]
         for section, kind in REGISTRY.items()
         if section in paper.entry
     }
     return {**paper.entry, **kept}
 
 
-def _is_offered(kind: Exhibit, paper: Paper, line: ExhibitLine) -> bool:
+def _is_offered(kind: Exhibit, paper: Paper, entry: Entry) -> bool:
+    line = kind.read(entry)
     if line.scales and paper.scale not in line.scales:
         return False
     try:
@@ -140,7 +127,7 @@ KINDS = (
         section="figures",
         one="figure",
         says="panels with curves, dots or columns of studies",
-        line=FigureLine,
+        line=lines.FigureLine,
         program="draw.plots",
         ends=("png", "csv", "json"),
         has_print=True,
@@ -150,7 +137,7 @@ KINDS = (
         section="ranks",
         one="ranks",
         says="mean ranks over problems",
-        line=RanksLine,
+        line=lines.RanksLine,
         program="draw.ranks",
         ends=("png", "csv"),
         has_print=True,
@@ -161,7 +148,7 @@ KINDS = (
         section="profiles",
         one="profile",
         says="the share of targets that algorithms reach, over several problems",
-        line=ProfilesLine,
+        line=lines.ProfilesLine,
         program="draw.profiles",
         ends=("png", "csv", "json"),
         has_print=True,
@@ -172,7 +159,7 @@ KINDS = (
         section="pictures",
         one="picture",
         says="the best design found, drawn by a function of its own",
-        line=PictureLine,
+        line=lines.PictureLine,
         program="draw.picture",
         ends=("png", "gif"),
         runs=selection.picture_cells,
@@ -182,7 +169,7 @@ KINDS = (
         section="tables",
         one="table",
         says="rows of numbers",
-        line=AnyTable,
+        line=lines.AnyTable,
         program="draw.tabulate",
         ends=("csv", "md"),
         runs=selection.tabulated_runs,

@@ -4,7 +4,7 @@ reads its line as one.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, get_args
 
 from annotated_types import Gt, Lt, MaxLen, MinLen
 from pydantic import Discriminator, model_validator
@@ -82,37 +82,34 @@ Range = Annotated[
     list[Number], MinLen(2), MaxLen(2), Expected("two numbers, the lower and the upper end")
 ]
 Scaling = Annotated[Literal["linear", "log"], Expected("linear or log")]
-BANDS = ("ci95", "ci95-log", "wald", "se", "iqr", "none")
+Band = Literal["ci95", "ci95-log", "wald", "se", "iqr", "none"]
 
 
 class Drawing(Section):
     """What a panel of a figure may say; what the figure says holds in all its panels."""
 
-    metric: Metric = said("what is drawn of runs", default="columns of `study` are drawn")
+    metric: Metric = said("what is drawn of runs", default="columns of `study` are drawn", value="")
     relative_to: Curve = said(
-        "the metric is divided by that of this curve", default="it is divided by nothing"
+        "the metric is divided by that of this curve", default="it is divided by nothing", value=""
     )
-    problem: Problem = said("whose runs", default="`study` is given")
-    curves: Curves = said("which curves", default="`study` is given")
+    problem: Problem = said("whose runs", default="`study` is given", value="")
+    curves: Curves = said("which curves", default="`study` is given", value=[])
     controls: Curves = said(
         "curves drawn from their default run, whatever the reading and the variant of the panel",
-        default="none",
+        value=[],
     )
-    reading: Reading = said("the reading of curves that name none", default="the default")
-    variant: Variant = said("the variant of curves that name none", default="none")
-    band: Annotated[
-        Literal["ci95", "ci95-log", "wald", "se", "iqr", "none"],
-        Expected(f"one of {', '.join(BANDS)}"),
-    ] = said(
+    reading: Reading = said("the reading of curves that name none", default="the default", value="")
+    variant: Variant = said("the variant of curves that name none", value="")
+    band: Annotated[Band, Expected(f"one of {', '.join(get_args(Band))}")] = said(
         "the line and the band around it: mean with its 95 % t interval, the same in logarithms,"
         " mean with 1.96 or with 1 standard error, median with quartiles, or mean alone",
-        default="ci95",
+        value="ci95",
     )
-    xlabel: Words = said("below the axis", default="what is drawn")
-    ylabel: Words = said("beside the axis", default="what is drawn")
-    xscale: Scaling = said("of the axis", default="linear")
-    yscale: Scaling = said("of the axis", default="linear")
-    ylim: Range = said("the ends of the axis", default="all data", unit="that of y")
+    xlabel: Words = said("below the axis", default="what is drawn", value="")
+    ylabel: Words = said("beside the axis", default="what is drawn", value="")
+    xscale: Scaling = said("of the axis", value="linear")
+    yscale: Scaling = said("of the axis", value="linear")
+    ylim: Range = said("the ends of the axis", default="all data", value=[], unit="that of y")
     extrapolate: Stretch = said(
         "a power law through the measured end of curves, drawn up to `to`", default="none"
     )
@@ -122,65 +119,57 @@ class Drawing(Section):
     )
     known: Count = said(
         "evaluations before the first one of ours, with which the axis begins",
-        default="0",
+        value=0,
         unit="evaluations",
     )
     lines: dict[str, Annotated[float | Level, Expected("a number, or a study with a column")]] = (
-        said("label: a horizontal line, at a number or at the median of a column", default="none")
+        said("label: a horizontal line, at a number or at the median of a column", value={})
     )
-    bars: Yes = said("bands are not shaded, but stand as bars at the end alone", default="shaded")
-    study: StudyName = said("whose columns are drawn", default="runs are drawn")
-    x: Column = said("study: the column along the axis", default="evaluations")
+    bars: Yes = said(
+        "bands are not shaded, but stand as bars at the end alone", default="shaded", value=False
+    )
+    study: StudyName = said("whose columns are drawn", default="runs are drawn", value="")
+    x: Column = said("study: the column along the axis", default="evaluations", value="")
     y: Annotated[Names | str, Expected("the name of a column, or a list of them, each once")] = (
-        said("study: the columns that are drawn", default="the metric")
+        said("study: the columns that are drawn", default="the metric", value=[])
     )
     split: Column = said(
-        "study: one line for each value of this column", default="one line a column"
+        "study: one line for each value of this column", default="one line a column", value=""
     )
     names: dict[str, Words] = said(
         "in the legend: the name of a curve, of a column of a study, or of a value of its split"
         " column",
         default="the curve, the column, or column = value",
+        value={},
     )
     fit: Window = said(
         "study: the exponent of a power law from some x on is put into the legend", default="none"
     )
-    rows: Rows = said("study: column: value, of the rows that are drawn", default="all")
+    rows: Rows = said("study: column: value, of the rows that are drawn", default="all", value={})
 
 
 OF_STUDIES = {"x", "y", "split", "names", "fit", "rows"}
-OF_CURVES = {
-    "metric",
-    "relative_to",
-    "problem",
-    "curves",
-    "controls",
-    "reading",
-    "variant",
-    "extrapolate",
-    "to",
-    "shortest",
-    "known",
-}
-
-
 NOT_OF_DOTS = {"reading", "controls", "extrapolate"}
+OF_CURVES = {"metric", "relative_to", "problem", "curves", "variant", "to", "shortest", "known"}
+OF_CURVES |= NOT_OF_DOTS
 
 
 class PanelLine(Drawing):
     """One panel of a figure."""
 
-    title: Words = said("above the panel", default="nothing is shown")
+    title: Words = said("above the panel", default="nothing is shown", value="")
 
 
 class FigureLine(Drawing, ExhibitLine):
     """A figure: curves over evaluations, dots at their ends, or columns of a study, in panels."""
 
     kind: Annotated[Literal["curves", "dots"], Expected("curves or dots")] = said(
-        "curves over evaluations, or a dot for each seed at the end of each curve", default="curves"
+        "curves over evaluations, or a dot for each seed at the end of each curve", value="curves"
     )
     readings: Readings = said(
-        "dots: the readings side by side; `default` is the default one", default="the default one"
+        "dots: the readings side by side; `default` is the default one",
+        default="the default one",
+        value=["default"],
     )
     panels: Annotated[list[PanelLine], MinLen(1)] = said(
         "its panels; each says what differs from the figure"
@@ -214,6 +203,14 @@ class FigureLine(Drawing, ExhibitLine):
                 )
         return self
 
+    def apart(self) -> list[FigureLine]:
+        """Each panel as a figure of its own: what the panel says, else what the figure does."""
+        alone = self.model_copy(update={"title": "", "panels": []})
+        return [
+            alone.model_copy(update={name: getattr(own, name) for name in own.model_fields_set})
+            for own in self.panels
+        ]
+
 
 class RanksLine(ExhibitLine):
     """Ranks: algorithms ranked on several problems, at the end of the shortest run there."""
@@ -227,9 +224,9 @@ class RanksLine(ExhibitLine):
 class ProfilePanel(Section):
     """One panel of a line of profiles."""
 
-    title: Words = said("above the panel", default="nothing is shown")
+    title: Words = said("above the panel", default="nothing is shown", value="")
     problems: Problems = said("over which problems")
-    curves: Curves = said("which curves", default="those of the line")
+    curves: Curves = said("which curves", default="those of the line", value=[])
 
 
 class ProfilesLine(ExhibitLine):
@@ -262,9 +259,7 @@ class PictureLine(ExhibitLine):
 class TableLine(ExhibitLine):
     """What every table may say."""
 
-    errata: Errata = said(
-        "errata of the paper that are listed below the table", default="none", value=[]
-    )
+    errata: Errata = said("errata of the paper that are listed below the table", value=[])
 
 
 class ParametersTable(TableLine):

@@ -114,52 +114,46 @@ def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
     """Every run whose records a figure reads."""
     runs: list[Cell | Study] = []
     for panel in panel_options(paper, name):
-        runs += [
-            paper.study(level["study"])
-            for level in panel.get("lines", {}).values()
-            if isinstance(level, Mapping)
-        ]
-        if "study" in panel:
-            runs.append(paper.study(panel["study"]))
+        levels = panel.lines.values()
+        runs += [paper.study(one.study) for one in levels if isinstance(one, lines.Level)]
+        if panel.study:
+            runs.append(paper.study(panel.study))
             continue
         cells = [cell for _, cell in places(paper, panel)]
         runs += [companion for cell in cells for companion in companions(paper, cell)]
-        if "relative_to" in panel:
-            runs += [paper.cell(cell.problem_name, panel["relative_to"]) for cell in cells]
+        if panel.relative_to:
+            runs += [paper.cell(cell.problem_name, panel.relative_to) for cell in cells]
     return runs
 
 
-def panel_options(paper: Paper, name: str) -> list[dict[str, Any]]:
-    """The panels of a figure that this scale does not leave out, each with the keys of the figure
-    below its own. Raises PlanError.
+def panel_options(paper: Paper, name: str) -> list[lines.FigureLine]:
+    """The panels of a figure that this scale does not leave out, each as a figure of its own.
+    Raises PlanError.
     """
-    entry, own = entry_of(paper, "figures", name), ("title", "where", "note", "panels")
-    shared = {key: value for key, value in entry.items() if key not in own}
-    merged = [{**shared, **panel} for panel in entry["panels"]]
     return [
         panel
-        for panel in merged
-        if (panel["study"] in paper.studies if "study" in panel else places(paper, panel))
+        for panel in line_of(paper, "figures", name, lines.FigureLine).apart()
+        if (panel.study in paper.studies if panel.study else places(paper, panel))
     ]
 
 
-def published_series(paper: Paper, panel: Line) -> dict[str, Series]:
+def published_series(paper: Paper, panel: lines.Drawing) -> dict[str, Series]:
     """The published numbers of each curve of a panel of a figure, by its label, their x counted in
     our evaluations; none for a variant. Raises PlanError.
     """
     found: dict[str, Series] = {}
-    if "variant" in panel:
+    if panel.variant:
         return found
     for experiment in paper.entry.get("published", {}).values():
         for one in experiment["panels"]:
             series = published_numbers.panel(paper.name, one["panel"])
             # what is divided by one of its own curves is printed undivided
             base = "" if one.get("relative_to") in series else one.get("relative_to", "")
-            mine = (panel["problem"], panel["metric"], panel.get("relative_to", ""))
+            mine = (panel.problem, panel.metric, panel.relative_to)
             if mine == (one["problem"], one["metric"], base):
                 found = {**series_from(series, one.get("known", 0)), **found}
     labels: dict[str, str] = {}  # of several curves of one method the first one stands for it
-    for label in panel["curves"]:
+    for label in panel.curves:
         labels.setdefault(algorithm_of(label), label)
     return {label: found[method] for method, label in labels.items() if method in found}
 
@@ -171,19 +165,17 @@ def series_from(series: Mapping[str, Series], known: int) -> dict[str, Series]:
     }
 
 
-def places(paper: Paper, panel: Mapping[str, Any]) -> list[tuple[str, Cell]]:
+def places(paper: Paper, panel: lines.FigureLine) -> list[tuple[str, Cell]]:
     """Label and cell of each curve of a panel that this scale does not leave out."""
-    problem, curves, base = panel["problem"], panel["curves"], panel.get("relative_to", "")
-    how = {"reading": panel.get("reading", DEFAULT), "variant": panel.get("variant", DEFAULT)}
-    if panel.get("kind") == "dots":
-        return under_readings(
-            paper, problem, curves, panel.get("readings", ["default"]), relative_to=base
-        )
+    problem, curves, base = panel.problem, panel.curves, panel.relative_to
+    how = {"reading": panel.reading, "variant": panel.variant}
+    if panel.kind == "dots":
+        return under_readings(paper, problem, curves, panel.readings, relative_to=base)
     drawn = [
         (curve, place(paper, problem, curve, **how))
         for curve in in_scale(paper, problem, curves, relative_to=base, **how)
     ]
-    controls = in_scale(paper, problem, panel.get("controls", []), relative_to=base)
+    controls = in_scale(paper, problem, panel.controls, relative_to=base)
     return drawn + [(curve, paper.cell(problem, curve)) for curve in controls]
 
 
@@ -317,26 +309,28 @@ def rank_runs(paper: Paper, name: str) -> list[Cell]:
     return [companion for cell in cells for companion in companions(paper, cell)]
 
 
-def profile_panels(paper: Paper, entry: Line) -> list[tuple[Line, dict[str, dict[str, Cell]]]]:
-    """The panels of a line of profiles at this scale: what each says, and the cell of each curve on
-    each of its problems, of those that all its curves have.
+def profile_panels(
+    paper: Paper, line: lines.ProfilesLine
+) -> list[tuple[lines.ProfilePanel, dict[str, dict[str, Cell]]]]:
+    """The panels of a line of profiles at this scale: each with its curves, and the cell of each
+    curve on each of its problems, of those that all its curves have.
 
     A problem that lacks a curve at this scale is left out, and so is a panel without problems.
     """
-    found: list[tuple[Line, dict[str, dict[str, Cell]]]] = []
-    for own in entry["panels"]:
-        panel = {**{key: value for key, value in entry.items() if key != "panels"}, **own}
+    found = []
+    for own in line.panels:
+        curves = own.curves or line.curves
         cells = {
-            problem: {curve: place(paper, problem, curve) for curve in panel["curves"]}
-            for problem in panel["problems"]
-            if in_scale(paper, problem, panel["curves"]) == list(panel["curves"])
+            problem: {curve: place(paper, problem, curve) for curve in curves}
+            for problem in own.problems
+            if in_scale(paper, problem, curves) == curves
         }
         if cells:
-            found.append((panel, cells))
+            found.append((own.model_copy(update={"curves": curves}), cells))
     return found
 
 
 def profile_runs(paper: Paper, name: str) -> list[Cell]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
-    panels = profile_panels(paper, entry_of(paper, "profiles", name))
+    panels = profile_panels(paper, line_of(paper, "profiles", name, lines.ProfilesLine))
     return [cell for _, cells in panels for row in cells.values() for cell in row.values()]

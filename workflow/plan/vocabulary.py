@@ -83,13 +83,13 @@ class OpenSection(Section):
 def said(
     meaning: str, *, default: str = "", value: Any = None, unit: str = "", key: str | None = None
 ) -> Any:
-    """A property: what it means, in which unit, and what holds where it is left out, in words.
+    """A property: what it means, in which unit, and in words what holds where it is left out.
 
-    A property without a default has to be given. `value` is what a model has where it is left out;
-    it is its own words where there are no others. `key` is its name in the YAML where Python does
-    not allow that name.
+    A property without a default has to be given. `value` is what a model then has; it stands for
+    itself where there are no words. `key` is its name in the YAML where Python does not allow it.
     """
-    default = default or ("" if value is None else str(value).lower())
+    words = "none" if value in ("", [], {}) else str(value).lower()
+    default = default or ("" if value is None else words)
     extra: dict[str, Any] = {
         name: text for name, text in (("unit", unit), ("default", default)) if text
     }

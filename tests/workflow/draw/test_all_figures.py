@@ -14,6 +14,7 @@ from workflow.draw import panels, plots
 from workflow.measure.store import NotRun
 from workflow.plan import selection
 from workflow.plan.expand import load
+from workflow.plan.lines import FigureLine
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
 from workflow.trace.cells import Cell, Study
@@ -102,9 +103,9 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
 def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
     paper = PAPERS[name]
     found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
-    entry = selection.entry_of(paper, "figures", figure)
-    note = plots.small_print(paper, entry, found)
-    return found, plots._figure(found, note, entry.get("title", ""))
+    line = selection.line_of(paper, "figures", figure, FigureLine)
+    note = plots.small_print(paper, line, found)
+    return found, plots._figure(found, note, line.title)
 
 
 # every figure lacks runs, and every third is drawn complete as well
@@ -123,7 +124,7 @@ def test_words_can_be_read():
 def test_no_two_labels_of_a_legend_look_alike():
     for name, figure in FIGURES:
         options = selection.panel_options(PAPERS[name], figure)
-        if any(panel.get("kind") == "dots" for panel in options):
+        if any(panel.kind == "dots" for panel in options):
             continue  # its rows are named
         looks = panels.looks_of(PAPERS[name], options)
         seen = [(look, "@" in label) for label, look in looks.items()]

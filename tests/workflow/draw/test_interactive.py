@@ -11,6 +11,7 @@ import pytest
 from workflow.draw import interactive
 from workflow.draw.panels import Dots, Line, Mark, Panel
 from workflow.draw.style import look
+from workflow.plan.lines import Drawing
 
 
 def line(label="DuMBO", n=1000, **changes):
@@ -19,13 +20,14 @@ def line(label="DuMBO", n=1000, **changes):
     return Line(label, look(label), **{**known, **changes})
 
 
-def written(*lines, **options):
+def written(*lines, levels=None, **options):
     panel = Panel(
         "title",
         "t",
         "regret",
-        options,
+        Drawing(**options),
         lines=list(lines),
+        levels=levels or {},
         dots=[Dots("A", look("A"), (0, 1), np.array([0.5, np.nan]))],
     )
     return json.loads(interactive.as_json("whole", [panel]))["panels"][0]
@@ -87,7 +89,7 @@ def test_numbers_have_four_digits_and_gaps_are_null():
 
 
 def test_levels_and_dashes_are_told_apart():
-    panel = written(line(), line("uniform"), line("GO-UCB", fitted="t^2"), lines={"optimum": 1.5})
+    panel = written(line(), line("uniform"), line("GO-UCB", fitted="t^2"), levels={"optimum": 1.5})
     assert panel["levels"] == {"optimum": 1.5}
     dashes = [tuple(each["dash"]) for each in panel["lines"]]
     assert dashes[0] == ()
@@ -95,7 +97,7 @@ def test_levels_and_dashes_are_told_apart():
 
 
 def test_numbers_that_a_paper_prints_stay_with_their_panel():
-    panel = Panel("t", "t", "y", {}, lines=[line()], marks=[Mark("A", look("A"), 0.123456)])
+    panel = Panel("t", "t", "y", Drawing(), lines=[line()], marks=[Mark("A", look("A"), 0.123456)])
     (shown,) = json.loads(interactive.as_json("whole", [panel]))["panels"]
     assert shown["marks"] == [{"label": "A", "colour": look("A").colour, "value": 0.1235}]
     assert "marks" not in written(line())
@@ -105,7 +107,7 @@ def test_a_published_curve_is_a_dashed_line_of_no_seeds():
     none = np.full(2, np.nan)
     at = {"x": np.array([2.0, 20.0]), "centre": np.array([0.5, 0.123456])}
     theirs = replace(line("A", **at, low=none, high=none), n=0)
-    panel = Panel("t", "t", "y", {}, lines=[line("A", n=3)], published=[theirs])
+    panel = Panel("t", "t", "y", Drawing(), lines=[line("A", n=3)], published=[theirs])
     (shown,) = json.loads(interactive.as_json("whole", [panel]))["panels"]
     ours, published = shown["lines"]
     assert published["label"] == "A, published" and "low" not in published

@@ -20,6 +20,7 @@ from workflow.draw import panels, plots, report, style, tabulate
 from workflow.measure.store import BadRecords
 from workflow.operate import publish as operate
 from workflow.plan import selection
+from workflow.plan.lines import Drawing, FigureLine
 from workflow.trace import curve_file, record
 from workflow.trace.cells import PlanError
 
@@ -49,7 +50,8 @@ def of_figure(toy, *shown, partial=False, **options):
 
 def note_of(toy, found):
     """The small print below these panels."""
-    return plots.small_print(toy.paper, selection.entry_of(toy.paper, "figures", "f"), found)
+    line = selection.line_of(toy.paper, "figures", "f", FigureLine)
+    return plots.small_print(toy.paper, line, found)
 
 
 def words(toy):
@@ -161,12 +163,14 @@ def test_what_was_not_published_is_not_drawn(toy, monkeypatch):
     found = publishing(toy, monkeypatch, ["f,B,,900"])[0]
     assert (found.marks, found.published) == ([], [])
     publishing(toy, monkeypatch, ["f,A,,9"])
-    panel = {"id": "f", "problem": "p", "metric": "seconds", "curves": ["A"]}
-    assert list(selection.published_series(toy.paper, panel)) == ["A"]
-    twice = {**panel, "curves": ["A", "A@code"]}  # one number is drawn once
-    assert list(selection.published_series(toy.paper, twice)) == ["A"]
-    assert selection.published_series(toy.paper, {**panel, "variant": "b-1"}) == {}
-    assert selection.published_series(toy.paper, {**panel, "metric": "batches"}) == {}
+
+    def published(**more):
+        said = {"problem": "p", "metric": "seconds", "curves": ["A"], **more}
+        return list(selection.published_series(toy.paper, Drawing(**said)))
+
+    assert published() == ["A"]
+    assert published(curves=["A", "A@code"]) == ["A"]  # one number is drawn once
+    assert published(variant="b-1") == published(metric="batches") == []
 
 
 def test_panels_of_cut_variants_are_left_out(tmp_path):
@@ -514,7 +518,7 @@ LEVELS = {"best known": {"study": "s", "column": "best"}, "optimum": 2.5}
 def test_a_line_may_be_the_median_of_a_study_and_is_left_out_where_that_was_not_run(toy):
     study = toy.study("s", lambda seed: {"best": [9.0, 1.0, 4.0][seed : seed + 1], "other": [0.0]})
     (panel,) = progress(toy, lines=LEVELS)
-    assert panel.options["lines"] == {"best known": 4.0, "optimum": 2.5}
+    assert panel.levels == {"best known": 4.0, "optimum": 2.5}
     ax = axes_of([panel])
     assert {"best known", "optimum"} <= {text.get_text() for text in ax.texts}
     assert [float(line.get_ydata()[0]) for line in of_two_points(ax)] == [4.0, 2.5]
@@ -522,10 +526,10 @@ def test_a_line_may_be_the_median_of_a_study_and_is_left_out_where_that_was_not_
     assert runs == {"toy/studies/s", "toy/p/A"}
     (toy.root / study.record(0)).unlink()
     # of the seeds that there are, 1 and 4
-    assert progress(toy, lines=LEVELS)[0].options["lines"]["best known"] == 2.5
+    assert progress(toy, lines=LEVELS)[0].levels["best known"] == 2.5
     toy.drop(study, (1, 2))
     (panel,) = progress(toy, lines=LEVELS)
-    assert panel.options["lines"] == {"optimum": 2.5}
+    assert panel.levels == {"optimum": 2.5}
     assert "best known" not in {text.get_text() for text in axes_of([panel]).texts}
     with pytest.raises(BadRecords, match="3 records are refused"):
         panels.panels_of(toy.paper, toy.store(), "f")
@@ -772,7 +776,7 @@ def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
     (panel,) = found = of_panels(toy, line, partial=True)
     assert [line.seeds for line in panel.lines] == [(0, 1, 2), (0, 1, 2)]
     assert [line.centre[-1] for line in panel.lines] == pytest.approx([0.2, 0.4])
-    assert panel.options["lines"] == {"best known": 10.0}  # the median of 0, 10 and 20
+    assert panel.levels == {"best known": 10.0}  # the median of 0, 10 and 20
     assert study.seeds == (0, 1, 2, 3)
     assert panel.is_cut
     found = of_panels(toy, line, {"problem": "p", "curves": ["A"]}, partial=True)
@@ -856,7 +860,7 @@ def of_bands(bands, **options):
         )
         for name, (low, high) in bands.items()
     ]
-    return panels.Panel("P", "t", "y", options, lines=shown)
+    return panels.Panel("P", "t", "y", Drawing(**options), lines=shown)
 
 
 WIDTHS = {"A": (1.0, 9.0), "B": (2.0, 10.0), "C": (0.5, 8.0)}

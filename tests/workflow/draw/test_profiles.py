@@ -7,6 +7,7 @@ import pytest
 from tests.workflow.synthetic import Toy
 from workflow.draw import profiles
 from workflow.plan import exhibits
+from workflow.plan.lines import ProfilesLine
 from workflow.trace.cells import PlanError
 
 INF = np.inf
@@ -60,9 +61,9 @@ def toy(tmp_path):
 
 
 def panel_of(toy, **changes):
-    paper = toy.paper
-    ((own, cells),) = profiles.profile_panels(paper, {**ENTRY, **changes})
-    return profiles.profile(toy.store(partial=True), own, cells)
+    line = ProfilesLine.model_validate({**ENTRY, **changes})
+    ((own, cells),) = profiles.profile_panels(toy.paper, line)
+    return profiles.profile(toy.store(partial=True), line, own, cells)
 
 
 def share(line, at):
@@ -117,6 +118,5 @@ def test_it_writes_what_a_figure_writes_and_says_what_a_target_is(toy, tmp_path)
 def test_a_problem_that_lacks_a_curve_at_a_scale_is_left_out(toy):
     del toy.cells["q", "B"]
     toy.scale = "short"
-    paper = toy.paper
-    ((_, cells),) = profiles.profile_panels(paper, ENTRY)
+    ((_, cells),) = profiles.profile_panels(toy.paper, ProfilesLine.model_validate(ENTRY))
     assert list(cells) == ["p"]

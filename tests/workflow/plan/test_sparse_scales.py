@@ -13,6 +13,7 @@ from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.measure.store import BadRecords
 from workflow.plan import exhibits, reads, selection
 from workflow.plan.expand import load
+from workflow.plan.lines import FigureLine
 from workflow.trace.cells import PlanError
 
 MINI = yaml.safe_load("""
@@ -137,7 +138,7 @@ def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
         "one-panel": ["small/uniform"],
         "dots": ["small/greedy", "small/greedy@wide"],
     }
-    assert [panel["problem"] for panel in selection.panel_options(short, "one-panel")] == ["small"]
+    assert [panel.problem for panel in selection.panel_options(short, "one-panel")] == ["small"]
     assert [run.name for run in selection.figure_runs(smoke, "none")] == ["mini/small/slow"]
     assert [run.name for run in selection.table_runs(short, "t-some")] == [
         "mini/small/greedy",
@@ -199,7 +200,8 @@ def test_panels_show_the_curves_that_there_are(tmp_path):
     assert labels == [["A", "B", "C"], ["A", "B"]]
     assert [panel.missing for panel in found] == [[], []]
     assert [panel.elsewhere for panel in found] == [["D"], ["C", "D"]]
-    note = plots.small_print(toy.paper, selection.entry_of(toy.paper, "figures", "f"), found)
+    shown = selection.line_of(toy.paper, "figures", "f", FigureLine)
+    note = plots.small_print(toy.paper, shown, found)
     assert "not run" not in note
     assert "not at scale short: D" in note.split(" · ")
     assert found[0].lines[0].look == found[1].lines[0].look
