@@ -68,16 +68,8 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
             temporary.write_text(text, encoding="utf-8")
     for name, one in tables.items():
         with atomic(folder / f"{name}.parquet") as temporary:
-            stable(one).to_parquet(temporary, index=False, compression="zstd")
+            one.to_parquet(temporary, index=False, compression="zstd")
     return table
-
-
-def stable(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose numbers keep nine digits: the last ones are the processor's."""
-    found = table.copy()
-    for name in table.select_dtypes("float"):
-        found[name] = table[name].map("{:.9g}".format).astype(float)
-    return found
 
 
 def as_json(
@@ -130,7 +122,9 @@ def comparison(told: Mapping[str, Any]) -> Comparison:
 
 
 def plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity: both become null; numbers keep nine digits (`stable`)."""
+    """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files
+    are stable.
+    """
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
