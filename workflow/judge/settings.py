@@ -147,15 +147,16 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
     if deciding.empty:
         return f"{head}; none of {len(rivals)} other settings decides it."
     differ = deciding[deciding["outcome"].isin(HOLDS) != (usual in HOLDS)]
-    many, holds = len(deciding), (usual in HOLDS) == differ.empty
+    many = len(deciding)
     those = f"the {many} other settings that decide it"
     if many == 1:
         those = "the one other setting that decides it"
-    if differ.empty and many > 1:
-        return f"{head}; holds under {'all' if holds else 'none'} of {those}."
+    holds = usual in HOLDS if differ.empty else usual not in HOLDS  # under these
     said = "holds" if holds else "does not hold"
-    if differ.empty:
+    if differ.empty and many == 1:
         return f"{head}; {said} under {those}."
+    if differ.empty:
+        return f"{head}; holds under {'all' if holds else 'none'} of {those}."
     names = [f"{row.setting} ({row.outcome})" for row in differ.itertuples()]
     more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
     of = f"{len(names)} of {those}" if many > 1 else those
