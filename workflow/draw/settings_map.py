@@ -80,6 +80,7 @@ def draw(paper: Paper, table: pd.DataFrame) -> Figure:
         )
         ax.set(xlabel="", ylabel="")
         ax.tick_params(axis="x", labelrotation=90)
+        ax.tick_params(axis="y", labelrotation=0)  # whatever seaborn finds fit for few rows
         ax.tick_params(length=0, labelsize=LABEL, top=True, labeltop=True, labelbottom=False)
         ax.spines[:].set_visible(False)
     else:

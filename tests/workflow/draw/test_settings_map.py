@@ -41,6 +41,11 @@ def test_cells_say_what_is_observed(tmp_path):
     assert [label.get_text() for label in ax.get_xticklabels()] == ["as printed", "wide", "late"]
 
 
+def test_a_single_claim_is_named_in_its_row(tmp_path):
+    (ax,) = drawn(tmp_path, LINES[:2]).axes
+    assert [label.get_rotation() for label in ax.get_yticklabels()] == [0]
+
+
 def test_nothing_is_cut_off(tmp_path):
     for lines in (LINES, LINES[:1]):
         check_whole(drawn(tmp_path, lines))
