@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks import verdict_errors
+from tests.workflow.judge.claimed import typed
 from tests.workflow.measure.test_statistics_power import FAMILY, Drawn, paper
 from workflow.judge import claims
 from workflow.judge.closeness import CAP, MARGIN, REPRODUCES
@@ -88,7 +89,7 @@ def test_the_program_judges_as_claims_are_judged():
         values += np.repeat([-3.0, -1.2, -0.4, 0.8], 100)
         expected = [ORDER[code] for code in verdict_errors.judged(values, planned)]
         assert set(expected) == set(ORDER[:4])
-        claim = {"id": "c", "where": "Fig. 1", "says": "A is best", "check": FAMILY}
+        claim = typed(FAMILY)
         zero = {"A": np.zeros(planned)}
         drawn = [
             Drawn({**zero, **dict(zip("BCDE", -values[..., k].T, strict=True))}) for k in range(400)

@@ -48,7 +48,7 @@ def paper():
             name: {**averages, "k": k} for k, name in enumerate([*METHODS, *CONTROLS], 2)
         },
         "readings": {
-            name: {"says": f"estimates from {k} points", "algorithms": {one: {"k": k} for one in METHODS}}
+            name: {"says": f"it takes {k} points", "algorithms": {one: {"k": k} for one in METHODS}}
             for name, k in (("many", 40), ("more", 50))
         },
         "variants": {f"k-{k}": {"k": k} for k in (60, 70)},

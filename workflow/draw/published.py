@@ -11,7 +11,7 @@ import numpy as np
 
 from workflow.judge import render
 from workflow.judge.closeness import Experiment, experiments
-from workflow.judge.evidence import Evidence, curves
+from workflow.judge.evidence import Evidence
 from workflow.judge.outcomes import SAME_RUN
 from workflow.measure.metrics import metric
 from workflow.measure.statistics import interval, power_law
@@ -101,17 +101,10 @@ def growth(paper: Paper, store: Store, line: GrowthTable) -> list[Row]:
 def _exponent(
     paper: Paper, store: Store, line: GrowthTable, chosen: Mapping[str, float | str]
 ) -> Row:
-    check = {
-        "test": "exponent",
-        "study": line.study,
-        "x": line.x,
-        "column": line.columns[0],
-        "rows": chosen,
-    }
     slopes = np.empty(0)
     if chosen:
-        evidence = Evidence(paper, store)
-        pairs = [pair for part in curves(evidence, check) for pair in part.read(evidence)]
+        evidence, column = Evidence(paper, store), line.columns[0]
+        pairs = [(read(line.x), read(column)) for _, read in evidence.rows(line.study, chosen)]
         slopes = np.array([power_law(x[x >= line.from_], y[x >= line.from_])[1] for x, y in pairs])
     low, high = (float(end) for end in interval(slopes)) if len(slopes) else (np.nan, np.nan)
     measured = float(slopes.mean()) if len(slopes) else np.nan

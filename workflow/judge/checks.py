@@ -14,11 +14,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy import stats
 
 from workflow.judge.evidence import (
-    Check,
-    Claim,
     Compared,
     Evidence,
     Pairs,
@@ -47,13 +46,28 @@ from workflow.measure.statistics import (
     within,
 )
 from workflow.measure.store import NotRun, Run
-from workflow.plan.reads import settings_of
+from workflow.plan.statements import (
+    AnyCheck,
+    Band,
+    Bound,
+    Bounds,
+    ClaimEntry,
+    Equivalent,
+    Exponent,
+    Less,
+    Monotone,
+    More,
+    Passes,
+    Share,
+    Spread,
+)
 
 OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
 SPREADS = 3.0  # at 10 seeds a ratio of two equal spreads reaches this factor by accident
 FOR, AGAINST = "for", "against"
 NAN = float("nan")
+Kept = npt.NDArray[np.bool_]  # whether each row of a seed keeps a bound
 # tests of statements about all seeds, which one seed can refute, whenever it comes
 OF_ALL = ("share", "band", "bound")
 MOST = 0.5  # share of all runs that a statement about every run is shown to hold in, at least
@@ -132,27 +146,27 @@ class Comparison:
 
 
 def compare(
-    evidence: Evidence, check: Check, *, deterministic: bool = False, many: int = 0
+    evidence: Evidence, check: AnyCheck, *, deterministic: bool = False, many: int = 0
 ) -> list[Comparison]:
     """All comparisons of a check; an empty list where this scale leaves nothing to compare. `many`
     is how many its claim has in all, where it has those of other checks, too.
 
     Where nothing is drawn (`deterministic`) the numbers decide as they are, without a p.
     """
-    test, parts = TESTS[check["test"]][1], parts_of(evidence, check)
+    test, parts = TESTS[check.test][1], parts_of(evidence, check)
     if not deterministic:
         return [_looked_at(evidence, check, part, test, many or len(parts)) for part in parts]
     return [_decided(_read(evidence, check, part, test, LEVEL)) for part in parts]
 
 
-def parts_of(evidence: Evidence, check: Check) -> list[Compared]:
+def parts_of(evidence: Evidence, check: AnyCheck) -> list[Compared]:
     """The comparisons of a check, before any record is read."""
-    return list(TESTS[check["test"]][0](evidence, check))
+    return list(TESTS[check.test][0](evidence, check))
 
 
-def pairs_of(evidence: Evidence, claim: Claim) -> list[tuple[Run, ...]]:
+def pairs_of(evidence: Evidence, claim: ClaimEntry) -> list[tuple[Run, ...]]:
     """The runs of each comparison of a claim, before any record is read."""
-    return [part.runs for one in settings_of(claim) for part in parts_of(evidence, one["check"])]
+    return [part.runs for one in claim.asked for part in parts_of(evidence, one.check)]
 
 
 def _decided(found: Comparison) -> Comparison:
@@ -162,21 +176,21 @@ def _decided(found: Comparison) -> Comparison:
     return replace(found, side=side, first=found.n)
 
 
-def holds(evidence: Evidence, check: Check) -> bool:
+def holds(evidence: Evidence, check: AnyCheck) -> bool:
     """Whether the numbers that are there lie on the claimed side in all comparisons of a check."""
-    source, test = TESTS[check["test"]]
+    source, test = TESTS[check.test]
     return all(
         test(check, part.what, part.read(evidence), LEVEL).holds for part in source(evidence, check)
     )
 
 
 def _looked_at(
-    evidence: Evidence, check: Check, part: Compared, test: Judge, many: int
+    evidence: Evidence, check: AnyCheck, part: Compared, test: Judge, many: int
 ) -> Comparison:
     """A comparison at the looks that its seeds allow, one of so `many` of its claim."""
     plan = looks(min(len(evidence.paper.planned(run)) for run in part.runs))
     there = replace(evidence, first=plan[-1].seeds)
-    if check["test"] in OF_ALL:
+    if check.test in OF_ALL:
         found = _read(there, check, part, test, plan[-1].level)
         if found.has_number and found.p_against == 0:
             few = _too_few(found.n) if found.n < ENOUGH else ""
@@ -203,7 +217,7 @@ def _looked_at(
 
 
 def _read(
-    evidence: Evidence, check: Check, part: Compared, test: Judge, level: float
+    evidence: Evidence, check: AnyCheck, part: Compared, test: Judge, level: float
 ) -> Comparison:
     """A comparison of what is there; without numbers where a run has no record."""
     try:
@@ -263,9 +277,9 @@ def _of(
     )
 
 
-def _ends(check: Check) -> list[float]:
+def _ends(check: Bounds) -> list[float]:
     """The constants between which a check wants a number."""
-    return [float(check[key]) for key in ("at_least", "at_most") if key in check]
+    return [check.at_least, check.at_most]
 
 
 def _smallest(values: Array, level: float, power: float = POWER) -> float:
@@ -274,7 +288,7 @@ def _smallest(values: Array, level: float, power: float = POWER) -> float:
     return detectable(len(values), level, power) * spread
 
 
-def _ordered(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
+def _ordered(check: Less | More, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """`less`, `more`: left < factor * right, or > , paired over seeds; as a difference or as a
     ratio (in logarithms).
 
@@ -282,10 +296,10 @@ def _ordered(check: Check, what: str, data: tuple[Array, Array], level: float) -
     two of them are equal.
     """
     left, right = data
-    sign, factor = (1.0 if check["test"] == "less" else -1.0), check.get("factor", 1.0)
+    sign, factor = (1.0 if check.test == "less" else -1.0), check.factor
     mark = "<" if sign > 0 else ">"
     words = what.replace(" and ", f" {mark} " + (f"{factor:g} x " if factor != 1 else ""), 1)
-    if check.get("compare") == "ratio":
+    if check.compare == "ratio":
         with np.errstate(divide="ignore", invalid="ignore"):
             distance = np.log(left) - np.log(right)
         test = below_zero(sign * (distance - np.log(factor)))
@@ -312,16 +326,16 @@ def _distance(left: Array, right: Array) -> Array:
         return np.where(left == right, 0.0, left - right)
 
 
-def _passes(check: Check, what: str, data: Pairs, level: float) -> Comparison:
+def _passes(check: Passes, what: str, data: Pairs, level: float) -> Comparison:
     """From which evaluation on the left side is no worse than the right one at its end, against a
     bound; never is infinite.
     """
     seen = crossings(data)
-    test = ranked_below_zero(seen - check["at_most"] - 0.5)  # the bound itself keeps it
+    test = ranked_below_zero(seen - check.at_most - 0.5)  # the bound itself keeps it
     words = what.replace(" and ", " reaches the end of ", 1)
-    effect, low, high = (edge + check["at_most"] + 0.5 for edge in (test.mean, test.low, test.high))
+    effect, low, high = (edge + check.at_most + 0.5 for edge in (test.mean, test.low, test.high))
     shown = replace(test, mean=effect, low=low, high=high)
-    kind, borders = f"median evaluation {BY_RANK}", [float(check["at_most"])]
+    kind, borders = f"median evaluation {BY_RANK}", [check.at_most]
     return _of(words, kind, shown, holds=test.mean < 0, borders=borders)
 
 
@@ -343,7 +357,9 @@ def _first(true: Array) -> float:
     return float(np.argmax(true) + 1) if true.any() else float("inf")
 
 
-def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
+def _equivalent(
+    check: Equivalent, what: str, data: tuple[Array, Array], level: float
+) -> Comparison:
     """Two one-sided tests that the means differ by less than a share of the right one, or than an
     absolute tolerance. `seen` is the smallest tolerance that they would keep without a difference.
 
@@ -351,9 +367,7 @@ def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float
     """
     left, right = data
     tolerance = (
-        np.full(len(right), float(check["absolute"]))
-        if "absolute" in check
-        else check["tolerance"] * np.abs(right)
+        np.full(len(right), check.absolute) if check.absolute else check.tolerance * np.abs(right)
     )
     words = what.replace(" and ", " = ", 1)
     if np.isfinite(tolerance).all():  # a share of no number is none
@@ -364,7 +378,7 @@ def _equivalent(check: Check, what: str, data: tuple[Array, Array], level: float
     return _of(words, "difference", test, holds=holds, seen=seen, borders=[-edge, edge])
 
 
-def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) -> Comparison:
+def _spread(_check: Spread, what: str, data: tuple[Array, Array], level: float) -> Comparison:
     """Ratio of standard deviations over seeds, with the F interval; undecidable below a factor."""
     left, right = data
     n = len(left)
@@ -383,23 +397,23 @@ def _spread(check: Check, what: str, data: tuple[Array, Array], level: float) ->
     return replace(found, undecided=reason)
 
 
-def _exponent(check: Check, what: str, data: Pairs, level: float) -> Comparison:
+def _exponent(check: Exponent, what: str, data: Pairs, level: float) -> Comparison:
     """Slope of a metric in log-log over a window, one per seed, against its bounds."""
     return _bounded(what, "exponent", slopes(check, data), check, level)
 
 
-def slopes(check: Check, data: Pairs) -> Array:
+def slopes(check: Exponent, data: Pairs) -> Array:
     """The exponent of each seed's power law over the window of a check, (n,)."""
     found = []
     for x, y in data:
-        chosen = x >= check["from"]
+        chosen = x >= check.from_
         found.append(power_law(x[chosen], y[chosen])[1])
     return np.array(found)
 
 
-def _monotone(check: Check, what: str, data: Pairs, level: float) -> Comparison:
+def _monotone(check: Monotone, what: str, data: Pairs, level: float) -> Comparison:
     """Kendall's tau between a metric and evaluations, or a column: on which side of zero."""
-    sign = 1 if check["direction"] == "increasing" else -1
+    sign = 1 if check.direction == "increasing" else -1
     tau = taus(data)
     test, seen = below_zero(-sign * tau), _smallest(tau, level)
     shown = with_mean_of(tau, test)
@@ -413,16 +427,15 @@ def taus(data: Pairs) -> Array:
     )
 
 
-def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
+def _share(check: Share, what: str, data: Array, level: float) -> Comparison:
     """In how many seeds a number lies within the event's bounds, against bounds for that share.
     `seen` is the least share that would be shown to keep a lower bound.
     """
     if np.isnan(data).any():  # neither within the bounds nor beyond them
         return Comparison(what, "share of seeds", NAN, NAN, NAN, False, NAN, NAN, len(data))
-    event = check["event"]
-    inside = (data >= event.get("at_least", -np.inf)) & (data <= event.get("at_most", np.inf))
+    inside = (data >= check.event.at_least) & (data <= check.event.at_most)
     hits, n = int(inside.sum()), len(data)
-    least, most = check.get("at_least", 0.0), check.get("at_most", 1.0)
+    least, most = max(check.at_least, 0.0), min(check.at_most, 1.0)
     test = share(hits, n, at_least=least, at_most=most)
     enough = [k for k in range(n + 1) if share(k, n, at_least=least, at_most=most).p <= level]
     return _of(
@@ -435,7 +448,7 @@ def _share(check: Check, what: str, data: Array, level: float) -> Comparison:
     )
 
 
-def _band(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
+def _band(check: Band, what: str, data: Pairs, _level: float) -> Comparison:
     """Whether a column or a metric stays within constants; low and high are the least and the
     greatest value seen.
     """
@@ -443,28 +456,26 @@ def _band(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
     return _kept(inside, what, rows, "value", _ends(check))
 
 
-def within_band(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
+def within_band(check: Band, data: Pairs) -> tuple[list[Kept], list[Array]]:
     """Of each seed, whether each row lies between the constants, and its value."""
-    least, most = check.get("at_least", -np.inf), check.get("at_most", np.inf)
     # an infinite value is a violation, only NaN is no number
     rows = [y[~np.isnan(y)] for _, y in data]
-    return [(row >= least) & (row <= most) for row in rows], rows
+    return [(row >= check.at_least) & (row <= check.at_most) for row in rows], rows
 
 
-def _bound(check: Check, what: str, data: Pairs, _level: float) -> Comparison:
+def _bound(check: Bound, what: str, data: Pairs, _level: float) -> Comparison:
     """Whether left <= factor * right + plus in every row; low and high are the least
     and the greatest ratio of left to that bound.
     """
-    factor = check.get("factor", 1.0)
+    factor = check.factor
     words = what.replace(" and ", " <= " + (f"{factor:g} x " if factor != 1 else ""), 1)
     inside, ratios = below_bound(check, data)
     return _kept(inside, words, ratios, "ratio", [1.0])
 
 
-def below_bound(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
+def below_bound(check: Bound, data: Pairs) -> tuple[list[Kept], list[Array]]:
     """Of each seed, whether each row keeps the bound, and its ratio to the bound."""
-    factor, plus = check.get("factor", 1.0), check.get("plus", 0.0)
-    bounds = [(left, factor * right + plus) for left, right in data]
+    bounds = [(left, check.factor * right + check.plus) for left, right in data]
     seen = [~(np.isnan(left) | np.isnan(bound)) for left, bound in bounds]
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = [(left / bound)[kept] for (left, bound), kept in zip(bounds, seen, strict=True)]
@@ -473,7 +484,7 @@ def below_bound(check: Check, data: Pairs) -> tuple[list[Array], list[Array]]:
 
 
 def _kept(
-    inside: Sequence[Array], what: str, rows: Sequence[Array], number: str, borders: Sequence[float]
+    inside: Sequence[Kept], what: str, rows: Sequence[Array], number: str, borders: Sequence[float]
 ) -> Comparison:
     """A statement about every row. It holds in a seed if all rows keep it. `number` says what
     `rows` are: values, or ratios to a bound.
@@ -495,21 +506,22 @@ def _kept(
     return _of(words, kind, test, holds=hits == n, borders=borders)
 
 
-def _bounded(what: str, kind: str, seen: Array, check: Check, level: float) -> Comparison:
+def _bounded(what: str, kind: str, seen: Array, check: Bounds, level: float) -> Comparison:
     """One number per seed against at_least and at_most."""
     tests: list[Test] = []
-    if "at_most" in check:
-        tests.append(below_zero(seen - check["at_most"]))
-    if "at_least" in check:
-        tests.append(below_zero(check["at_least"] - seen))
+    if np.isfinite(check.at_most):
+        tests.append(below_zero(seen - check.at_most))
+    if np.isfinite(check.at_least):
+        tests.append(below_zero(check.at_least - seen))
     shown = with_mean_of(seen, tests[0] if len(tests) == 1 else either(*tests))
     holds = all(test.mean < 0 for test in tests)
     smallest = _smallest(seen, level)
     return _of(what, kind, shown, holds=holds, seen=smallest, borders=_ends(check))
 
 
-Judge = Callable[[Check, str, Any, float], Comparison]
-Source = Callable[[Evidence, Check], Iterator[Compared]]
+# each is called with checks of its own test alone
+Judge = Callable[[Any, str, Any, float], Comparison]
+Source = Callable[[Evidence, Any], Iterator[Compared]]
 TESTS: Mapping[str, tuple[Source, Judge]] = {
     "less": (sides, _ordered),
     "more": (sides, _ordered),

@@ -32,7 +32,7 @@ from workflow.judge.checks import (
     parts_of,
     refuting_level,
 )
-from workflow.judge.evidence import Check, Evidence, beside_default, runs_of_claim
+from workflow.judge.evidence import Evidence, beside_default
 from workflow.judge.history import Fixed, Line, of
 from workflow.judge.outcomes import (
     CONTRADICTED,
@@ -59,10 +59,24 @@ from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import flat
-from workflow.plan.reads import named, null_runs, problems_of, settings_of, stated, variants_of
+from workflow.plan.reads import (
+    named,
+    null_runs,
+    problems_of,
+    runs_of_claim,
+    stated,
+    variants_of,
+    written,
+)
+from workflow.plan.statements import (
+    AnyCheck,
+    AppendixEntry,
+    Asked,
+    ClaimEntry,
+    Requirement,
+)
 from workflow.trace.cells import DEFAULT, Cell, PlanError, seed_range
 
-Claim = Mapping[str, Any]
 AS_PRINTED = "as printed"  # the setting of what the paper says
 
 
@@ -150,13 +164,13 @@ class Verdict:
         return {AS_PRINTED: Outcome(*parts), **self.readings}
 
 
-def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
+def judge(paper: Paper, store: Store, claim: ClaimEntry) -> Verdict:
     """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = by_default(paper, store, claim)
-    has_null = "settings" not in claim and "null_model" in claim
-    holds = verdict.observed in HOLDS
-    if has_null and holds and (why := trivial.why(Evidence(paper, store, DEFAULT, FULL), claim)):
-        verdict = replace(verdict, qualifiers=(*verdict.qualifiers, f"{TRIVIAL}: {why}"))
+    if not claim.settings and verdict.observed in HOLDS:
+        why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim.asked[0])
+        told = [f"{TRIVIAL}: {why}"] if why else []
+        verdict = replace(verdict, qualifiers=(*verdict.qualifiers, *told))
     readings = paper.entry.get("readings", {})
     others = {
         name: replace(
@@ -167,7 +181,7 @@ def judge(paper: Paper, store: Store, claim: Claim) -> Verdict:
     return replace(verdict, readings=others)
 
 
-def by_default(paper: Paper, store: Store, claim: Claim) -> Verdict:
+def by_default(paper: Paper, store: Store, claim: ClaimEntry) -> Verdict:
     """The verdict on one claim under the default reading alone, without other qualifiers than
     those of its numbers.
     """
@@ -195,7 +209,7 @@ def with_history(
     paper: Paper, verdicts: Sequence[Verdict], lines: Mapping[str, Line]
 ) -> list[Verdict]:
     """The verdicts of a whole ledger, each with what the lines of its paper's history say."""
-    claims = {claim["id"]: claim for claim in stated(paper.entry)}
+    claims = {line["id"]: line for line in written(paper.entry)}
     found = [(one, of(paper.entry, claims[one.id], lines)) for one in verdicts]
     return [
         replace(one, fixed=said, qualifiers=(*one.qualifiers, *said.qualifiers))
@@ -209,23 +223,23 @@ def runs(paper: Paper) -> list[Run]:
     Raises PlanError where none is planned under the default one.
     """
     found: list[Run] = []
-    for claim in stated(paper.entry):
+    for claim in stated(paper):
         found += [*runs_of_claim(paper, claim), *null_runs(paper, claim)]
         found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
 
 
-def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
+def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[Run]]:
     """The other readings that affect a claim, with its runs under each.
 
     A reading affects a claim if at least one of its runs is another one then, and if it leaves two
     sides to compare. Where the plan lacks some of the runs the reading is left out; if the claim
     names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
     """
-    known, named = paper.entry.get("readings", {}), claim.get("readings", [])
-    if unknown := [name for name in named if name not in known]:
+    known = paper.entry.get("readings", {})
+    if unknown := [name for name in claim.readings if name not in known]:
         raise PlanError(
-            f"claim {claim['id']}: unknown reading {', '.join(unknown)}; known:"
+            f"claim {claim.id}: unknown reading {', '.join(unknown)}; known:"
             f" {', '.join(known) or 'none'}"
         )
     usual, found = [run.name for run in runs_of_claim(paper, claim)], {}
@@ -234,26 +248,25 @@ def readings_of(paper: Paper, claim: Claim) -> dict[str, list[Run]]:
             wanted = runs_of_claim(paper, claim, reading)
         except PlanError:
             wanted = []
-        if wanted or reading in named:
+        if wanted or reading in claim.readings:
             found[reading] = wanted
     return {
         reading: wanted
         for reading, wanted in found.items()
         if [run.name for run in wanted] != usual
         and not (
-            wanted
-            and all(_compares_nothing(paper, one["check"], reading) for one in settings_of(claim))
+            wanted and all(_compares_nothing(paper, one.check, reading) for one in claim.asked)
         )
     }
 
 
-def _compares_nothing(paper: Paper, check: Mapping[str, Any], reading: str) -> bool:
+def _compares_nothing(paper: Paper, check: AnyCheck, reading: str) -> bool:
     """Whether both sides of a check are the same runs under a reading, as where one side is named
     by that very reading.
     """
-    if "study" in check:
+    if check.study:
         return True  # which no reading changes
-    if "against" in check:
+    if check.opposite:
         return False
     pairs = [
         [selection.place(paper, problem, curve, reading=reading, variant=variant) for curve in both]
@@ -267,7 +280,7 @@ def _compares_nothing(paper: Paper, check: Mapping[str, Any], reading: str) -> b
     return bool(pairs) and all(left == right for left, right in pairs)
 
 
-def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
+def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[Run]) -> Verdict:
     """The verdict on the `planned` runs of a claim, which are those that the evidence reads."""
     store, wanted = evidence.store, {run.name: run for run in planned}
     every = compared(evidence, claim)
@@ -285,9 +298,9 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
     said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), is_faded=is_faded)
     other = store.of_other_code(wanted.values())
     return Verdict(
-        id=claim["id"],
-        where=claim["where"],
-        says=claim["says"],
+        id=claim.id,
+        where=claim.where,
+        says=claim.says,
         verdict=UNDECIDED if reasons else observed,
         qualifiers=tuple(said + [f"{OTHER_CODE}: {other}"] * bool(other)),
         reasons=tuple(reasons),
@@ -298,36 +311,36 @@ def _judge(evidence: Evidence, claim: Claim, planned: Sequence[Run]) -> Verdict:
         q=math.nan,
         seeds=min((one.n for one in there), default=0),
         data="; ".join(data),
-        note=claim.get("note", ""),
+        note=claim.note,
         readings={},
         rerun=tuple(dict.fromkeys(command(run, most) for run in wanted.values())),
-        kind=claim.get("kind", ""),
+        kind=claim.kind if isinstance(claim, AppendixEntry) else "",
     )
 
 
-def compared(evidence: Evidence, claim: Claim) -> list[Comparison]:
+def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
     """The comparisons of a claim in all its settings. Those of a setting outside the theorem, or in
     which nothing can fail, say so; the level at which one refutes the claim is shared by all others
     and by those that cannot fail.
     """
-    sure, settings = bool(claim.get("deterministic")), settings_of(claim)
-    if "settings" not in claim:
-        return compare(evidence, claim["check"], deterministic=sure)
-    unmet = [_outside(evidence, one) for one in settings]
+    if not claim.settings:
+        return compare(evidence, claim.check, deterministic=claim.deterministic)
+    unmet = [_outside(evidence, one) for one in claim.asked]
     many = sum(
-        len(parts_of(evidence, one["check"]))
-        for one, why in zip(settings, unmet, strict=True)
+        len(parts_of(evidence, one.check))
+        for one, why in zip(claim.asked, unmet, strict=True)
         if not why
     )
     found: list[Comparison] = []
-    for one, why in zip(settings, unmet, strict=True):
-        mine = compare(evidence, one["check"], deterministic=sure, many=0 if why else many)
-        if not why and "null_model" in one and mine and all(part.holds for part in mine):
+    for one, why in zip(claim.asked, unmet, strict=True):
+        share = 0 if why else many
+        mine = compare(evidence, one.check, deterministic=claim.deterministic, many=share)
+        if why:
+            why = f"{OUTSIDE}: {why}"
+        elif mine and all(part.holds for part in mine):
             null = trivial.why(replace(evidence, first=FULL), one)
             why = f"{TRIVIAL}: {null}" if null else ""
-        elif why:
-            why = f"{OUTSIDE}: {why}"
-        found += [replace(part, what=f"{one['name']}: {part.what}", apart=why) for part in mine]
+        found += [replace(part, what=f"{one.name}: {part.what}", apart=why) for part in mine]
     return found
 
 
@@ -344,7 +357,7 @@ def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _outcome(
-    paper: Paper, store: Store, claim: Claim, reading: str, planned: Sequence[Run]
+    paper: Paper, store: Store, claim: ClaimEntry, reading: str, planned: Sequence[Run]
 ) -> Outcome:
     """What a claim comes to under another reading."""
     if not planned:
@@ -356,9 +369,8 @@ def _outcome(
         return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
     judged = NOT_RUN if found.observed == NOT_RUN else found.verdict
     pairs = beside_default(paper, claim, reading)
-    checks = [one["check"] for one in settings_of(claim)]
     # beside the trace of a record
-    reads = {metric(check["metric"]).reads if "metric" in check else "" for check in checks}
+    reads = {metric(one.check.metric).reads if one.check.metric else "" for one in claim.asked}
     missing = [other.name for _, other in pairs if not store.has(other)]
     if missing and judged != NOT_RUN and not _refuted_by(found, evidence, claim, pairs):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
@@ -373,7 +385,10 @@ def _outcome(
 
 
 def _refuted_by(
-    verdict: Verdict, evidence: Evidence, claim: Claim, pairs: Sequence[tuple[Cell | None, Cell]]
+    verdict: Verdict,
+    evidence: Evidence,
+    claim: ClaimEntry,
+    pairs: Sequence[tuple[Cell | None, Cell]],
 ) -> bool:
     """Whether a comparison that refutes a claim under a reading has a run of the reading's own."""
     own = {run.name for _, run in pairs}
@@ -400,7 +415,7 @@ def _observed(found: Sequence[Comparison]) -> str:
 
 
 def standing(
-    evidence: Evidence, claim: Claim, planned: Sequence[Run], *, is_there: bool
+    evidence: Evidence, claim: ClaimEntry, planned: Sequence[Run], *, is_there: bool
 ) -> list[str]:
     """Why the runs of a claim may not decide it, whatever their numbers are. `is_there`: whether
     any of its comparisons has numbers.
@@ -409,11 +424,11 @@ def standing(
     read = [run for run in wanted.values() if store.has(run)] if is_there else []
     reasons = [outside(evidence, claim)] if is_there else []
     data = [store.data(run) for run in read]
-    if any(status.startswith("substitute") for status in data) and claim.get("data") != "any":
+    if any(status.startswith("substitute") for status in data) and claim.data != "any":
         reasons.append("substituted data")
-    if evidence.paper.scale != "paper" and claim.get("scale") != "any":
+    if evidence.paper.scale != "paper" and claim.scale != "any":
         reasons.append(f"scale {evidence.paper.scale}")
-    if claim.get("implementation"):
+    if claim.implementation:
         reasons.append("seconds of our own code")
     reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     return [reason for reason in reasons if reason]
@@ -431,16 +446,16 @@ def _lacking(found: Sequence[Comparison]) -> list[str]:
     return list(dict.fromkeys(reasons)) + sorted({one.undecided for one in found if one.undecided})
 
 
-def outside(evidence: Evidence, claim: Claim) -> str:
+def outside(evidence: Evidence, claim: ClaimEntry) -> str:
     """Which hypotheses of the claim's theorem its runs do not meet, in any setting."""
-    unmet = [_outside(evidence, one) for one in settings_of(claim)]
+    unmet = [_outside(evidence, one) for one in claim.asked]
     return "; ".join(dict.fromkeys(unmet)) if all(unmet) else ""
 
 
-def _outside(evidence: Evidence, claim: Claim) -> str:
+def _outside(evidence: Evidence, asked: Asked) -> str:
     """The same of one setting; "" where nothing of it was run, which breaks no hypothesis."""
     try:
-        unmet = [_unmet(evidence, claim["check"], one) for one in claim.get("requires", [])]
+        unmet = [_unmet(evidence, asked.check, one) for one in asked.requires]
     except NotRun:
         return ""
     said = "; ".join(sentence for sentence in unmet if sentence)
@@ -448,7 +463,7 @@ def _outside(evidence: Evidence, claim: Claim) -> str:
 
 
 def _qualifiers(
-    claim: Claim,
+    claim: ClaimEntry,
     found: Sequence[Comparison],
     observed: str,
     data: Sequence[str],
@@ -459,7 +474,7 @@ def _qualifiers(
     """What the outcome of a claim is worth."""
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
-    said += [IMPLEMENTATION] * bool(claim.get("implementation"))
+    said += [IMPLEMENTATION] * bool(claim.implementation)
     said += [ON_SUBSTITUTE] if any(status.startswith("substitute") for status in data) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
     return said + [FADED] * is_faded
@@ -492,32 +507,34 @@ def _p_against(found: Sequence[Comparison], many: int) -> float:
     return min(1.0, many * min(values)) if values else math.nan
 
 
-def _unmet(evidence: Evidence, check: Check, requirement: Mapping[str, Any]) -> str:
+def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
     """Why a hypothesis is not met by what was run; "" if it is."""
-    because = f" ({requirement['because']})" if "because" in requirement else ""
-    if requirement.get("never"):
-        return str(requirement["because"])
-    if requirement.get("always"):
+    because = f" ({required.because})" if required.because else ""
+    if required.never:
+        return required.because
+    if required.always:
         return ""
-    if "column" in requirement:
-        found = np.concatenate(
-            [column(requirement["column"]) for _, column in evidence.rows(check)]
-        )
+    if required.column:
+        rows = evidence.rows(check.study, check.rows)
+        found = np.concatenate([column(required.column) for _, column in rows])
         values = [float(found.min()), float(found.max())] if len(found) else [math.nan]
-        where = f"{requirement['column']} of {check['study']}"
+        where = f"{required.column} of {check.study}"
     else:
-        curve, problem = requirement["curve"], requirement["problem"]
-        where = f"{requirement['parameter']} of {curve} on {problem}"
+        curve, problem = required.curve, required.problem
+        where = f"{required.parameter} of {curve} on {problem}"
         if evidence.leaves_out(check, problem, curve):
             return f"{where} belongs to no run of scale {evidence.paper.scale}"
-        values = [_parameter(evidence.place(check, problem, curve), requirement["parameter"])]
-    for key, text, keeps in (("at_least", "at least", ge), ("at_most", "at most", le)):
-        if key in requirement and not all(keeps(value, requirement[key]) for value in values):
-            if "column" in requirement and because and key == "at_least" and requirement[key] == 1:
+        values = [_parameter(evidence.place(check, problem, curve), required.parameter)]
+    for bound, text, keeps in (
+        (required.at_least, "at least", ge),
+        (required.at_most, "at most", le),
+    ):
+        if math.isfinite(bound) and not all(keeps(value, bound) for value in values):
+            if required.column and because and keeps is ge and bound == 1:
                 met = "no row" if values[-1] < 1 else "not every row"
-                return f"{met} of {check['study']} meets{because}"
+                return f"{met} of {check.study} meets{because}"
             said = ", ".join(f"{value:g}" for value in values)
-            return f"{where} is {said}, has to be {text} {requirement[key]}{because}"
+            return f"{where} is {said}, has to be {text} {bound:g}{because}"
     return ""
 
 

@@ -29,7 +29,8 @@ from workflow.measure.store import NotRun, Store
 from workflow.plan import published_numbers, selection
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
-from workflow.plan.reads import problems_of, settings_of
+from workflow.plan.reads import claims_of, problems_of
+from workflow.plan.statements import AnyCheck, ClaimEntry
 from workflow.trace.cells import DEFAULT, Cell, PlanError
 
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
@@ -172,20 +173,20 @@ def with_nearest(
     """The verdicts of a whole ledger, those of experiments with another nearest reading than the
     default one with what they come to under it.
     """
-    claims = {claim["id"]: claim for claim in paper.entry.get("claims", [])}
+    claims = {claim.id: claim for claim in claims_of(paper)}
     return [
         replace(one, nearest=_under_nearest(paper, claims[one.id], one, found)) for one in verdicts
     ]
 
 
 def _under_nearest(
-    paper: Paper, claim: Mapping[str, Any], verdict: Verdict, found: Sequence[Experiment]
+    paper: Paper, claim: ClaimEntry, verdict: Verdict, found: Sequence[Experiment]
 ) -> Nearest | None:
     """None for a claim of no experiment, or of one whose nearest reading leaves its runs as they
     are. A side that the reading does not reproduce decides nothing.
     """
-    checks = [one["check"] for one in settings_of(claim)]
-    if any("study" in check for check in checks):
+    checks = [one.check for one in claim.asked]
+    if any(check.study for check in checks):
         return None
     asked = {problem for check in checks for problem in problems_of(paper, check)}
     of_claim = next((one for one in found if asked <= set(one.problems)), None)
@@ -202,7 +203,7 @@ def _under_nearest(
     )
 
 
-def _not_met(check: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
+def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
     """Why the nearest setting cannot decide a claim: what it does not reproduce of the claim's
     methods, on whichever problem of the experiment numbers are published.
 
@@ -210,9 +211,8 @@ def _not_met(check: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
     more of the methods than one number for all of them would.
     """
     nearest = experiment.nearest
-    compares = isinstance(check.get("left"), list) and isinstance(check.get("right"), list)
-    sides = [check.get(side) for side in ("left", "right", "curves")]
-    curves = [curve for side in sides if isinstance(side, list) for curve in side]
+    compares = bool(check.listed("left") and check.listed("right"))
+    curves = [curve for side in ("left", "right", "curves") for curve in check.listed(side)]
     if compares and nearest.score >= experiment.alike:
         yield (
             f"the setting tells the methods apart no better than one number for all of them would"
@@ -224,9 +224,9 @@ def _not_met(check: Mapping[str, Any], experiment: Experiment) -> Iterator[str]:
             for fit in nearest.fits
             if fit.method == method
             and fit.statistic != SPREAD
-            and (fit.metric == check["metric"] if compares else fit.is_scored)
+            and (fit.metric == check.metric if compares else fit.is_scored)
         ]
-        if not fits and method != check.get("relative_to"):
+        if not fits and method != check.relative_to:
             yield f"no numbers of {method} are published for this"
         for fit in fits:
             if not fit.at:

@@ -17,8 +17,6 @@ from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Run, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
-from workflow.plan.reads import Check as Check
-from workflow.plan.reads import Claim as Claim
 from workflow.plan.reads import (
     base_of,
     each_read,
@@ -27,15 +25,32 @@ from workflow.plan.reads import (
     opposite,
     problems_of,
     rivals_of,
-    settings_of,
     variants_of,
 )
-from workflow.plan.reads import runs_of_claim as runs_of_claim  # for those who judge
+from workflow.plan.statements import (
+    Band,
+    Bound,
+    Check,
+    ClaimEntry,
+    Equivalent,
+    Exponent,
+    Less,
+    Lines,
+    More,
+    Ordered,
+    Over,
+    Passes,
+    Share,
+    Spread,
+    Summarised,
+)
 from workflow.trace.cells import DEFAULT, Cell, seed_range
 
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]
 Reduction = Callable[..., Any]
+Paired = Less | More | Equivalent | Spread  # checks of one number a seed on each side
+Rowwise = Passes | Bound  # checks of all evaluations, or rows, of both sides
 Place = tuple[str, str, str]  # a problem, a curve and a variant, as a check names them
 SUMMARIES: Mapping[str, Reduction] = {
     "mean": np.nanmean,
@@ -87,24 +102,20 @@ class Evidence:
     ) -> tuple[tuple[int, ...], Array]:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
         cell = self.place(check, problem, curve, variant)
-        values = self.values(cell, check["metric"])
+        values = self.values(cell, check.metric)
         for base in base_of(self.paper, check, cell):
-            values = metrics.ratio_to(values, self.values(base, check["metric"]).mean(axis=0))
+            values = metrics.ratio_to(values, self.values(base, check.metric).mean(axis=0))
         return self.seeds(cell), values
 
-    def summary(self, check: Check, problem: str, curve: str, variant: str) -> Seeds:
+    def summary(self, check: Summarised, problem: str, curve: str, variant: str) -> Seeds:
         """One number per seed: the metric at a point or summarised over the run.
 
         Claims share them.
         """
         cell = self.place(check, problem, curve, variant)
         # what a ratio is divided by is a mean over the seeds read; all else is of one seed
-        read = self if "relative_to" in check else replace(self, first=0)
-        key = (
-            cell.name,
-            read.first,
-            *(check.get(part) for part in ("metric", "relative_to", "at")),
-        )
+        read = self if check.relative_to else replace(self, first=0)
+        key = (cell.name, read.first, check.metric, check.relative_to, check.at)
         numbers = self.store.remembered(
             key, lambda: _summary(read.series(check, problem, curve, variant)[1], check)
         )
@@ -124,14 +135,16 @@ class Evidence:
     def variants(self, check: Check, problem: str, curve: str) -> list[str]:
         return variants_of(self.paper, check, problem, curve, self.reading)
 
-    def rows(self, check: Check) -> Iterator[tuple[int, Callable[[str], Array]]]:
-        """For each seed of a study, how to get a column of the selected rows."""
-        study = self.paper.study(check["study"])
+    def rows(
+        self, name: str, chosen_by: Mapping[str, Any]
+    ) -> Iterator[tuple[int, Callable[[str], Array]]]:
+        """For each seed of a study, how to get a column of the rows that have these values."""
+        study = self.paper.study(name)
         for position, seed in enumerate(self.seeds(study)):
 
             def column(name: str, position: int = position) -> Array:
                 chosen = np.ones(self.values(study, name).shape[1], dtype=bool)
-                for key, value in check.get("rows", {}).items():
+                for key, value in chosen_by.items():
                     chosen &= np.isclose(self.values(study, key)[position], value)
                 return self.values(study, name)[position][chosen]
 
@@ -149,22 +162,22 @@ class Compared:
     read: Callable[[Evidence], Any]
 
 
-def placed(paper: Paper, claim: Claim, reading: str) -> dict[Place, Cell]:
+def placed(paper: Paper, claim: ClaimEntry, reading: str) -> dict[Place, Cell]:
     """The run behind everything that a claim reads, under a reading, by what names it in a check.
 
     Runs that only decide an optimum are left out. Raises PlanError where one is not planned.
     """
     found: dict[Place, Cell] = {}
-    for check in (one["check"] for one in settings_of(claim)):
-        for place, curve, variant in [] if "study" in check else each_read(paper, check, reading):
+    for check in (one.check for one in claim.asked):
+        for place, curve, variant in [] if check.study else each_read(paper, check, reading):
             cell = selection.place(paper, place, curve, reading=reading, variant=variant)
             found[place, curve, variant] = cell
             for base in base_of(paper, check, cell):
-                found[place, check["relative_to"], DEFAULT] = base
+                found[place, check.relative_to, DEFAULT] = base
     return found
 
 
-def beside_default(paper: Paper, claim: Claim, reading: str) -> list[tuple[Cell | None, Cell]]:
+def beside_default(paper: Paper, claim: ClaimEntry, reading: str) -> list[tuple[Cell | None, Cell]]:
     """The default run and the run under a reading of everything that a claim reads, where they are
     not one; None where this scale has no default run.
     """
@@ -183,31 +196,28 @@ def curves_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
             yield problem, curve
 
 
-def scalars(evidence: Evidence, check: Check, problem: str, curve: str) -> Seeds:
+def scalars(evidence: Evidence, check: Summarised, problem: str, curve: str) -> Seeds:
     """One number per seed: a metric at a point or summarised over a run, then across variants."""
     parts = [
         evidence.summary(check, problem, curve, variant)
         for variant in evidence.variants(check, problem, curve)
     ]
-    if "across" not in check:
+    if not check.across:
         return parts[0]
-    common, across = set.intersection(*map(set, parts)), ACROSS[check["across"]]
+    common, across = set.intersection(*map(set, parts)), ACROSS[check.across]
     return {seed: float(across([part[seed] for part in parts])) for seed in sorted(common)}
 
 
-def _summary(values: Array, check: Check) -> Array:
+def _summary(values: Array, check: Summarised) -> Array:
     if not values.shape[1]:  # rows that a shorter study does not reach
         return np.full(len(values), np.nan)
-    at = check.get("at", "end")
-    if at == "end":
+    if check.at == "end":
         return values[:, -1]
-    if isinstance(at, int):
-        return values[:, min(at, values.shape[1]) - 1]
-    if (
-        at == "mean" and check.get("metric") == "batch_size"
-    ):  # the mean over batches, not over evaluations
+    if isinstance(check.at, int):
+        return values[:, min(check.at, values.shape[1]) - 1]
+    if check.at == "mean" and check.metric == "batch_size":  # over batches, not over evaluations
         return np.isfinite(values).sum(axis=1) / np.nansum(1 / values, axis=1)
-    return np.asarray(SUMMARIES[at](values, axis=1), dtype=np.float64)
+    return np.asarray(SUMMARIES[check.at](values, axis=1), dtype=np.float64)
 
 
 def cells_of(
@@ -224,29 +234,30 @@ def cells_of(
     return tuple(found.values())
 
 
-def sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
+def sides(evidence: Evidence, check: Paired) -> Iterator[Compared]:
     """(left, right) for each pair of a check's two sides: one paired number per common seed."""
-    if "study" in check:
+    if check.study:
         yield Compared(
-            f"{check['left']} and {check['right']} of {check['study']}",
-            (evidence.paper.study(check["study"]),),
+            _of_study(check),
+            (evidence.paper.study(check.study),),
             lambda seen: _study_sides(seen, check),
         )
         return
     for problem in problems_of(evidence.paper, check):
         where = opposite(check, problem)
         rivals = rivals_of(evidence.paper, check, problem, evidence.reading)
-        lefts = evidence.named(check, "left", problem) if rivals or "minus" not in check else []
+        less = check.listed("minus")
+        lefts = evidence.named(check, "left", problem) if rivals or not less else []
         rights: list[Any] = (
             evidence.named(check, "right", where)
-            if isinstance(check["right"], list)
-            else [check["right"]]
+            if isinstance(check.right, list)
+            else [check.right]
         )
         for left, right in product(lefts, rights):
-            what = f"{left} and {right} on {problem}"
-            if "against" in check:
-                what = f"{left} on {problem} and {right} on {where}"
-            if "minus" in check:
+            what = f"{left} and {_words(right)} on {problem}"
+            if check.opposite:
+                what = f"{left} on {problem} and {_words(right)} on {where}"
+            if less:
                 what += f", less the best of {', '.join(rivals)}"
             places = [(problem, left), *([(where, right)] if isinstance(right, str) else [])]
             places += [(place, rival) for rival in rivals for place in (problem, where)]
@@ -257,10 +268,19 @@ def sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
             )
 
 
-def _study_sides(evidence: Evidence, check: Check) -> tuple[Array, Array]:
+def _of_study(check: Paired | Rowwise) -> str:
+    return f"{_words(check.left)} and {_words(check.right)} of {check.study}"
+
+
+def _words(side: object) -> str:
+    """A side of a check as its comparisons name it."""
+    return f"{side:g}" if isinstance(side, float) else str(side)
+
+
+def _study_sides(evidence: Evidence, check: Paired) -> tuple[Array, Array]:
     pairs = [
-        [_study_term(column, check[side], check) for side in ("left", "right")]
-        for _, column in evidence.rows(check)
+        [_study_term(column, side, check) for side in (check.left, check.right)]
+        for _, column in evidence.rows(check.study, check.rows)
     ]
     left, right = np.array(pairs).T
     return left, right
@@ -269,7 +289,7 @@ def _study_sides(evidence: Evidence, check: Check) -> tuple[Array, Array]:
 def _pair(
     evidence: Evidence,
     *,
-    check: Check,
+    check: Paired,
     problem: str,
     left: str,
     right: str | float,
@@ -283,13 +303,13 @@ def _pair(
     else:
         other = dict.fromkeys(mine, float(right))
     common = _common(mine, other)
-    if check.get("where_defined"):
+    if isinstance(check, Ordered) and check.where_defined:
         common = [seed for seed in common if not np.isnan([mine[seed], other[seed]]).all()]
     return np.array([mine[seed] for seed in common]), np.array([other[seed] for seed in common])
 
 
 def _ahead(
-    evidence: Evidence, check: Check, problem: str, rivals: Sequence[str], values: Seeds
+    evidence: Evidence, check: Paired, problem: str, rivals: Sequence[str], values: Seeds
 ) -> Seeds:
     """A seed's numbers less the smallest of the rivals, where a check names some."""
     others = [scalars(evidence, check, problem, curve) for curve in rivals]
@@ -301,21 +321,21 @@ def _ahead(
     return {seed: 0.0 if mine == best else mine - best for seed, (mine, best) in leads.items()}
 
 
-def _study_term(column: Callable[[str], Array], term: str | float, check: Check) -> float:
+def _study_term(column: Callable[[str], Array], term: Any, check: Paired) -> float:
     if not isinstance(term, str):
         return float(term)
     return float(_summary(column(term)[None], check)[0])
 
 
-def bound_sides(evidence: Evidence, check: Check) -> Iterator[Compared]:
+def bound_sides(evidence: Evidence, check: Rowwise) -> Iterator[Compared]:
     """[(left, right) per seed], both over all evaluations or rows."""
-    if "study" in check:
+    if check.study:
         yield Compared(
-            f"{check['left']} and {check['right']} of {check['study']}",
-            (evidence.paper.study(check["study"]),),
+            _of_study(check),
+            (evidence.paper.study(check.study),),
             lambda seen: [
-                (_column(column, check["left"]), _column(column, check["right"]))
-                for _, column in seen.rows(check)
+                (_column(column, check.left), _column(column, check.right))
+                for _, column in seen.rows(check.study, check.rows)
             ],
         )
         return
@@ -344,20 +364,20 @@ def _pairs_of_series(
     return [(left[seed][:length], right[seed][:length]) for seed in common]
 
 
-def _column(column: Callable[[str], Array], term: str | float) -> Array:
+def _column(column: Callable[[str], Array], term: Any) -> Array:
     return column(term) if isinstance(term, str) else np.array([float(term)])
 
 
-def curves(evidence: Evidence, check: Check) -> Iterator[Compared]:
+def curves(evidence: Evidence, check: Lines) -> Iterator[Compared]:
     """[(x, y) per seed] of each curve, or of a column of a study."""
-    if "study" in check:
-        x = check.get("x")
+    if check.study:
+        x = check.x if isinstance(check, Over) else ""
         yield Compared(
-            f"{check['column']} of {check['study']}",
-            (evidence.paper.study(check["study"]),),
+            f"{check.column} of {check.study}",
+            (evidence.paper.study(check.study),),
             lambda seen: [
-                (column(x) if x else np.empty(0), column(check["column"]))
-                for _, column in seen.rows(check)
+                (column(x) if x else np.empty(0), column(check.column))
+                for _, column in seen.rows(check.study, check.rows)
             ],
         )
         return
@@ -369,16 +389,17 @@ def curves(evidence: Evidence, check: Check) -> Iterator[Compared]:
         )
 
 
-def _drawn(evidence: Evidence, *, check: Check, problem: str, curve: str) -> Pairs:
+def _drawn(evidence: Evidence, *, check: Lines, problem: str, curve: str) -> Pairs:
     """Each seed's metric over evaluations, thinned as a figure thins it but for `band`."""
     _, values = evidence.series(check, problem, curve)
-    chosen = metrics.thin(values.shape[1], log=check["test"] == "exponent")
-    chosen = chosen if check["test"] != "band" else np.arange(values.shape[1])
-    x = np.asarray(chosen + 1.0 + check.get("known", 0), dtype=np.float64)
+    chosen = metrics.thin(values.shape[1], log=isinstance(check, Exponent))
+    chosen = np.arange(values.shape[1]) if isinstance(check, Band) else chosen
+    known = check.known if isinstance(check, Exponent) else 0
+    x = np.asarray(chosen + 1.0 + known, dtype=np.float64)
     return [(x, row[chosen]) for row in values]
 
 
-def along(evidence: Evidence, check: Check) -> Iterator[Compared]:
+def along(evidence: Evidence, check: Lines) -> Iterator[Compared]:
     """What `monotone` looks at: the numbers of each of `curves` that are there."""
     for part in curves(evidence, check):
 
@@ -388,7 +409,7 @@ def along(evidence: Evidence, check: Check) -> Iterator[Compared]:
         yield replace(part, read=finite)
 
 
-def numbers(evidence: Evidence, check: Check) -> Iterator[Compared]:
+def numbers(evidence: Evidence, check: Share) -> Iterator[Compared]:
     """One number per seed (n,) of each of the `curves` of a check."""
     for problem, curve in curves_of(evidence, check):
 

@@ -33,8 +33,9 @@ from workflow.judge.outcomes import CHANGED, LATE
 from workflow.measure.store import Run, Store
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
-from workflow.plan.reads import settings_of, stated
+from workflow.plan.reads import stated, written
 from workflow.plan.resolve import ROOT, papers
+from workflow.plan.statements import AppendixEntry, ClaimEntry, Summarised
 from workflow.trace.atomic import atomic
 from workflow.trace.cells import PUBLISHED, PlanError
 
@@ -154,15 +155,15 @@ def named(entry: Entry, claim: Entry) -> set[tuple[str, str]]:
     its check names, and what a study names in turn.
     """
     words, found = set[str](), set[tuple[str, str]]()
-    for check in (one["check"] for one in settings_of(claim)):
-        words |= set(_words(check))
-        if "study" in check:
-            study = _keyed(entry, "studies").get(str(check["study"]), {})
-            words |= set(_words(study))
-            found.add(("studies", str(check["study"])))
-        elif "problems" not in check:  # then it is of all of them
+    model = AppendixEntry if "kind" in claim else ClaimEntry
+    for check in (one.check for one in model.model_validate(claim).asked):
+        words |= set(_words(check.model_dump(exclude_unset=True)))
+        if check.study:
+            words |= set(_words(_keyed(entry, "studies").get(check.study, {})))
+            found.add(("studies", check.study))
+        elif not check.problems:  # then it is of all of them
             found |= {("problems", problem) for problem in _keyed(entry, "problems")}
-        if check.get("variants") == "all":
+        if isinstance(check, Summarised) and check.variants == "all":
             words |= set(_keyed(entry, "variants"))
     for word in words:
         head, _, variant = word.partition("+")
@@ -221,20 +222,20 @@ def lines(paper: Paper, root: Path, known: Mapping[str, Line], now: str) -> dict
     """The lines of a paper's claims, from those that are known."""
     evidence = Evidence(paper, Store(paper, root))
     found = {}
-    for claim in stated(paper.entry):
-        line = known.get(str(claim["id"]), Line())
+    for claim, line_of in zip(stated(paper), written(paper.entry), strict=True):
+        line = known.get(claim.id, Line())
         if not line.first_records and any(
             pair and all(_is_published(run, paper.name, root) for run in pair)
             for pair in pairs_of(evidence, claim)
         ):
             line = replace(line, first_records=now)
         came = AFTER if line.first_records else BEFORE
-        check, defaults = hashes(paper.entry, claim)
+        check, defaults = hashes(paper.entry, line_of)
         if check != line.check:
             line = replace(line, check=check, check_since=now, check_came=came)
         if defaults != line.defaults:
             line = replace(line, defaults=defaults, defaults_since=now, defaults_came=came)
-        found[str(claim["id"])] = line
+        found[claim.id] = line
     return found
 
 
@@ -256,7 +257,7 @@ def wrong(root: Path) -> list[str]:
     known, found = read(root), []
     for name in papers(root):
         entry, said = load(name, "paper", root=root).entry, known.pop(name, {})
-        there = {str(claim["id"]): claim for claim in stated(entry)}
+        there = {str(claim["id"]): claim for claim in written(entry)}
         for key, claim in there.items():
             judged = of(entry, claim, said)
             if judged.check == UNENTERED:

@@ -23,7 +23,7 @@ from workflow.judge.claims import runs as runs_of_claims
 from workflow.judge.closeness import Experiment
 from workflow.measure.store import Store
 from workflow.plan.paper import Paper
-from workflow.plan.reads import stated
+from workflow.plan.reads import appendix_of, claims_of
 from workflow.trace.atomic import atomic
 
 
@@ -34,17 +34,19 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
     paper = store.paper
     store.check(runs_of_claims(paper))
     lines = history.read(ROOT).get(paper.name, {})
+    claims = claims_of(paper)
     verdicts, appendix = (
-        [judge(paper, store, claim) for claim in paper.entry.get(section, [])]
-        for section in ("claims", "appendix")
+        [judge(paper, store, claim) for claim in part] for part in (claims, appendix_of(paper))
     )
     verdicts = with_history(paper, with_q(verdicts), lines)
     appendix = with_history(paper, appendix, lines)
     beside = closeness.experiments(paper, store)
     verdicts = closeness.with_nearest(paper, verdicts, beside)
     mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
-    claims = {claim["id"]: claim for claim in stated(paper.entry)}
-    told = {one.id: settings.ways(paper, claims[one.id], one) for one in verdicts}
+    told = {
+        one.id: settings.ways(paper, claim, one)
+        for claim, one in zip(claims, verdicts, strict=True)
+    }
     table = settings.frame([*verdicts, *appendix])
     texts = {
         "verdicts.md": render.as_markdown(

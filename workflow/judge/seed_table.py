@@ -12,15 +12,23 @@ import pandas as pd
 
 from workflow.judge.checks import below_bound, crossings, parts_of, slopes, taus, within_band
 from workflow.judge.claims import AS_PRINTED, Verdict
-from workflow.judge.evidence import Check, Compared, Evidence
+from workflow.judge.evidence import Compared, Evidence, Paired
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import looks
 from workflow.measure.store import NotRun, Store
 from workflow.plan.paper import Paper
-from workflow.plan.reads import settings_of, stated
+from workflow.plan.reads import stated
+from workflow.plan.statements import (
+    AnyCheck,
+    Band,
+    ClaimEntry,
+    Exponent,
+    Monotone,
+    Passes,
+    Share,
+)
 from workflow.trace.cells import DEFAULT
 
-PAIRED = ("less", "more", "equivalent", "spread")
 SAMPLES = ["left", "right", "value", "rows", "kept", "least", "most"]
 COLUMNS = ["claim", "setting", "comparison", "seed", *SAMPLES]
 NO_SEED = -1  # where a check leaves out seeds, and which ones is not known
@@ -31,7 +39,7 @@ def frame(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> pd.DataFra
     tests of one number a seed `value`, of statements about every row how many rows there are and
     how many keep it, with the least and the greatest number. The weakest comparison comes first.
     """
-    lines = {claim["id"]: claim for claim in stated(paper.entry)}
+    lines = {claim.id: claim for claim in stated(paper)}
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for verdict in verdicts:
         for setting, found in verdict.settings.items():
@@ -55,13 +63,13 @@ def frame(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> pd.DataFra
 
 
 def _parts(
-    evidence: Evidence, claim: Mapping[str, Any], weakness: Sequence[tuple[int, int, float]]
+    evidence: Evidence, claim: ClaimEntry, weakness: Sequence[tuple[int, int, float]]
 ) -> Iterator[tuple[str, list[int], Mapping[str, Sequence[float] | Array]]]:
     """The comparisons of a claim under a setting: what is compared, seeds, and their numbers."""
     parts = [
-        (f"{one['name']}: " if "settings" in claim else "", one["check"], part)
-        for one in settings_of(claim)
-        for part in parts_of(evidence, one["check"])
+        (f"{one.name}: " if one.name else "", one.check, part)
+        for one in claim.asked
+        for part in parts_of(evidence, one.check)
     ]
     for _, (head, check, part) in sorted(
         zip(weakness, parts, strict=True), key=lambda pair: pair[0]
@@ -76,16 +84,20 @@ def _parts(
         yield head + part.what, _seeds(seen, part, many), numbers
 
 
-def _numbers(check: Check, data: Any) -> Mapping[str, Sequence[float] | Array]:
+def _numbers(check: AnyCheck, data: Any) -> Mapping[str, Sequence[float] | Array]:
     """What the test of a check reads of each seed."""
-    test = check["test"]
-    if test in PAIRED:
+    if isinstance(check, Paired):
         return {"left": data[0], "right": data[1]}
-    one_number = {"exponent": lambda: slopes(check, data), "monotone": lambda: taus(data)}
-    one_number |= {"passes": lambda: crossings(data), "share": lambda: data}
-    if test in one_number:
-        return {"value": one_number[test]()}
-    inside, rows = (within_band if test == "band" else below_bound)(check, data)
+    if isinstance(check, Exponent):
+        return {"value": slopes(check, data)}
+    if isinstance(check, Monotone):
+        return {"value": taus(data)}
+    if isinstance(check, Passes):
+        return {"value": crossings(data)}
+    if isinstance(check, Share):
+        return {"value": data}
+    within = within_band(check, data) if isinstance(check, Band) else below_bound(check, data)
+    inside, rows = within
     seen = [row[~np.isnan(row)] for row in rows]  # 0 <= 0 is kept and has no ratio
     return {
         "rows": [len(kept) for kept in inside],

@@ -14,8 +14,7 @@ from dataclasses import asdict
 import pandas as pd
 
 from workflow.judge import render
-from workflow.judge.claims import AS_PRINTED, Claim, Outcome, Verdict
-from workflow.judge.evidence import runs_of_claim
+from workflow.judge.claims import AS_PRINTED, Outcome, Verdict
 from workflow.judge.outcomes import (
     CONTRADICTED,
     DIRECTION,
@@ -30,7 +29,9 @@ from workflow.judge.outcomes import (
 )
 from workflow.judge.render import quoted
 from workflow.plan.paper import Paper
+from workflow.plan.reads import runs_of_claim
 from workflow.plan.selection import algorithm_of
+from workflow.plan.statements import ClaimEntry
 from workflow.trace.cells import PlanError
 
 PUBLIC = "public code"
@@ -179,7 +180,7 @@ def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:
     return same, tested, len(decided) - tested
 
 
-def ways(paper: Paper, claim: Claim, verdict: Verdict) -> dict[str, str]:
+def ways(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> dict[str, str]:
     """What a claim comes to in each of WAYS that says something of it."""
     kept = [one for one in verdict.settings.values() if not one.control]
     usual = kept[0].counts_as
@@ -193,7 +194,7 @@ def ways(paper: Paper, claim: Claim, verdict: Verdict) -> dict[str, str]:
     return {way: outcome for way, outcome in found.items() if outcome}
 
 
-def _public(paper: Paper, claim: Claim, verdict: Verdict) -> str:
+def _public(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> str:
     """What a claim comes to in the public code; "" where that sets no parameter of its methods.
 
     As printed where the public code changes none of its runs; where the plan lacks one, nobody has
@@ -201,8 +202,8 @@ def _public(paper: Paper, claim: Claim, verdict: Verdict) -> str:
     """
     readings = paper.entry.get("readings", {})
     follows = [name for name, one in readings.items() if one.get("follows") == PUBLIC]
-    sides = [claim["check"].get(side) for side in ("left", "right", "curves")]
-    methods = {algorithm_of(curve) for side in sides if isinstance(side, list) for curve in side}
+    sides = ("left", "right", "curves")
+    methods = {algorithm_of(curve) for side in sides for curve in claim.check.listed(side)}
     if not any((name, "algorithms", who) in paper.reached for name in follows for who in methods):
         return ""
     for name in follows:

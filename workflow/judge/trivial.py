@@ -8,71 +8,70 @@ at least PASSES of the cases.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+import math
 
 import numpy as np
 
 from workflow.judge.checks import TESTS, holds, parts_of
-from workflow.judge.evidence import Evidence
+from workflow.judge.evidence import SUMMARIES, Evidence
 from workflow.measure.metrics import Array
 from workflow.measure.statistics import LEVEL
 from workflow.measure.store import NotRun
 from workflow.plan import selection
+from workflow.plan.statements import AnyCheck, Asked, NullModel, Sides, Summarised
 from workflow.trace.cells import Cell, PlanError
 
-Claim = Mapping[str, Any]
 PASSES = 0.9  # a null model that passes so often shows that the check decides nothing
 REPEATS = 1000  # resampled claims: a share of 0.9 has a standard error of 0.01
-SIDES = ("left", "column")  # what a check says of which
-CURVES = ("left", "curves")  # whose runs a check is about
 
 
-def why(evidence: Evidence, claim: Claim) -> str:
+def why(evidence: Evidence, asked: Asked) -> str:
     """What makes the check of a claim hold by itself, in words; "" if nothing that it names."""
-    return next((said for line in claim["null_model"] if (said := _why(evidence, claim, line))), "")
+    found = (_why(evidence, asked.check, null) for null in asked.null_model)
+    return next(filter(None, found), "")
 
 
-def _why(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> str:
+def _why(evidence: Evidence, check: AnyCheck, null: NullModel) -> str:
     try:
-        share = _share(evidence, claim, line)
+        share = _share(evidence, check, null)
     except NotRun:  # of a partial report
         return ""
     if share < PASSES:
         return ""
-    if "curve" in line:
-        return f"{line['curve']} passes it in {100 * share:.3g} % of {REPEATS} draws"
-    return str(line["because"])
+    if null.curve:
+        return f"{null.curve} passes it in {100 * share:.3g} % of {REPEATS} draws"
+    return null.because
 
 
-def _share(evidence: Evidence, claim: Claim, line: Mapping[str, Any]) -> float:
+def _share(evidence: Evidence, check: AnyCheck, null: NullModel) -> float:
     """How often a null model passes the check of a claim."""
-    check = claim["check"]
-    if "curve" in line:
-        return _by_luck(evidence, check, line["curve"])
-    if "instead" in line:
-        side = next(side for side in CURVES if side in check)
-        return float(holds(evidence, {**check, side: [line["instead"]]}))
-    if "where" in line:
-        flags = [column(line["where"]) for _, column in evidence.rows(check)]
+    if null.curve:
+        return _by_luck(evidence, check, null.curve)
+    if null.where:
+        flags = [column(null.where) for _, column in evidence.rows(check.study, check.rows)]
         return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))
-    if "always" in line:
+    if null.always:
         return 1.0
-    side = next(side for side in SIDES if side in check)
-    if "at_least" in line:  # in place of the check's own bounds
-        check = {name: said for name, said in check.items() if name != "at_most"}
-        check["at_least"] = line["at_least"]
-    return float(holds(evidence, {**check, side: line["column"]}))
+    has_sides = isinstance(check, Sides)
+    if null.instead:
+        changes: dict[str, object] = {"left" if has_sides else "curves": [null.instead]}
+    else:
+        changes = {"left" if has_sides else "column": null.column}
+    if math.isfinite(null.at_least):  # in place of the check's own bounds
+        changes |= {"at_least": null.at_least, "at_most": math.inf}
+    return float(holds(evidence, check.model_copy(update=changes)))
 
 
-def _by_luck(evidence: Evidence, check: Mapping[str, Any], curve: str) -> float:
+def _by_luck(evidence: Evidence, check: AnyCheck, curve: str) -> float:
     """How often the best of uniform draws, from all evaluations of a curve that searches at random,
     passes a check of simple regret in place of the claim's own curves. So much luck is in it.
     """
-    if check["metric"] != "simple_regret" or {"relative_to", "minus"} & check.keys():
+    at = check.at if isinstance(check, Summarised) else "end"
+    is_plain = check.metric == "simple_regret" and not check.relative_to
+    if not is_plain or check.listed("minus") or at in SUMMARIES:
         raise PlanError(f"null model {curve}: expected a check of simple_regret alone")
     random = np.random.Generator(np.random.Philox(key=REPEATS))
-    test = TESTS[check["test"]][1]
+    test = TESTS[check.test][1]
     parts = [(part, part.read(evidence)) for part in parts_of(evidence, check)]
     cells = [run for part, _ in parts for run in part.runs[:1] if isinstance(run, Cell)]
     pools = {cell.name: _pool(evidence, cell, curve) for cell in cells}
@@ -81,8 +80,8 @@ def _by_luck(evidence: Evidence, check: Mapping[str, Any], curve: str) -> float:
         drawn: dict[str, Array] = {}  # a curve has the same runs in all of its comparisons
         for own, (part, data) in zip(cells, parts, strict=True):
             seeds = len(data[0] if isinstance(data, tuple) else data)
-            pool, at = pools[own.name], check.get("at", "end")
-            many = own.budget if at == "end" else min(at, own.budget)
+            pool = pools[own.name]
+            many = min(at, own.budget) if isinstance(at, int) else own.budget
             if own.name not in drawn:  # the rank of the best of so many draws
                 best = len(pool) * random.random(seeds) ** (1 / many)
                 drawn[own.name] = pool[best.astype(np.int64)]

@@ -463,7 +463,7 @@ def verdicts(candidate: Candidate, again: Record, root: Path) -> str:
     plan = load(run.paper, run.scale)
     before = Store(plan, root, partial=True, other_code=True)
     after = _Anew(plan, root, candidate, again)
-    for claim in stated(plan.entry):
+    for claim in stated(plan):
         try:
             if run.name not in {one.name for one in runs_of_claim(plan, claim)}:
                 continue
@@ -473,7 +473,7 @@ def verdicts(candidate: Candidate, again: Record, root: Path) -> str:
             continue
         except BadRecord as error:
             became = f"cannot be judged: {' '.join(str(error).split())}"
-        said.append(f"{claim['id']} {became}")
+        said.append(f"{claim.id} {became}")
     return "; ".join(said) or "no verdict reads it"
 
 

@@ -10,42 +10,45 @@ from typing import Any
 
 from workflow.plan import selection
 from workflow.plan.paper import Paper
+from workflow.plan.statements import (
+    AppendixEntry,
+    Check,
+    ClaimEntry,
+    Summarised,
+)
 from workflow.trace.cells import DEFAULT, Cell, Study
 
-Check = Mapping[str, Any]
-Claim = Mapping[str, Any]
+
+def claims_of(paper: Paper) -> list[ClaimEntry]:
+    """What a paper claims."""
+    return [ClaimEntry.model_validate(line) for line in paper.entry.get("claims", [])]
 
 
-def stated(entry: Mapping[str, Any]) -> list[Claim]:
+def appendix_of(paper: Paper) -> list[ClaimEntry]:
+    """What is judged beside its claims."""
+    return [AppendixEntry.model_validate(line) for line in paper.entry.get("appendix", [])]
+
+
+def stated(paper: Paper) -> list[ClaimEntry]:
     """All that a paper's YAML has judged: its claims, then the appendix."""
+    return [*claims_of(paper), *appendix_of(paper)]
+
+
+def written(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The same lines as they stand in the YAML."""
     return [*entry.get("claims", []), *entry.get("appendix", [])]
 
 
-def settings_of(claim: Claim) -> list[Claim]:
-    """A claim as it is asked in each of its settings, with the check, the hypotheses and the null
-    models of that one; the claim itself where it names no settings.
-    """
-    own = ("name", "requires", "null_model")
-    return [
-        {
-            **claim,
-            **{key: line[key] for key in own if key in line},
-            "check": {**claim["check"], **{k: v for k, v in line.items() if k not in own}},
-        }
-        for line in claim.get("settings", [])
-    ] or [claim]
-
-
-def runs_of_claim(paper: Paper, claim: Claim, reading: str = DEFAULT) -> list[Cell | Study]:
+def runs_of_claim(paper: Paper, claim: ClaimEntry, reading: str = DEFAULT) -> list[Cell | Study]:
     """Every run whose records a claim reads in any of its settings. Raises PlanError."""
-    runs = [run for one in settings_of(claim) for run in runs_of(paper, one["check"], reading)]
-    return list({run.name: run for run in runs}.values()) if "settings" in claim else runs
+    runs = [run for one in claim.asked for run in runs_of(paper, one.check, reading)]
+    return list({run.name: run for run in runs}.values()) if claim.settings else runs
 
 
 def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | Study]:
     """Every run whose records a check reads. Raises PlanError where none is planned."""
-    if "study" in check:
-        return [paper.study(check["study"])]
+    if check.study:
+        return [paper.study(check.study)]
     runs: list[Cell | Study] = []
     for place, curve, variant in each_read(paper, check, reading):
         cell = selection.place(paper, place, curve, reading=reading, variant=variant)
@@ -53,16 +56,15 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | S
     return runs
 
 
-def null_runs(paper: Paper, claim: Claim) -> list[Cell]:
+def null_runs(paper: Paper, claim: ClaimEntry) -> list[Cell]:
     """The runs of the curves that serve as null models of a claim."""
     return [
-        selection.place(paper, problem, line[kind])
-        for one in settings_of(claim)
-        for line in one.get("null_model", [])
-        for kind in ("curve", "instead")
-        if kind in line
-        for problem in problems_of(paper, one["check"])
-        if not selection.is_left_out(paper, problem, line[kind])
+        selection.place(paper, problem, curve)
+        for one in claim.asked
+        for null in one.null_model
+        for curve in filter(None, (null.curve, null.instead))
+        for problem in problems_of(paper, one.check)
+        if not selection.is_left_out(paper, problem, curve)
     ]
 
 
@@ -81,13 +83,14 @@ def each_read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, s
 
 def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
     """The run that a check divides by, on the very problem of a cell."""
-    return [paper.cell(cell.problem_name, check["relative_to"])] if "relative_to" in check else []
+    return [paper.cell(cell.problem_name, check.relative_to)] if check.relative_to else []
 
 
 def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
     """The curves that a check names on one side, those that this scale has on a problem."""
-    curves = check[side] if isinstance(check.get(side), list) else []
-    return [curve for curve in curves if variants_of(paper, check, problem, curve, reading)]
+    return [
+        curve for curve in check.listed(side) if variants_of(paper, check, problem, curve, reading)
+    ]
 
 
 def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
@@ -97,21 +100,22 @@ def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) 
 
 
 def problems_of(paper: Paper, check: Check) -> list[str]:
-    return list(check.get("problems", paper.entry["problems"]))
+    """The problems that a check names, else all of the paper."""
+    return check.problems or list(paper.entry["problems"])
 
 
 def opposite(check: Check, problem: str) -> str:
     """The problem on which the right side of a check is read: the same one, unless the check
     compares two problems.
     """
-    return str(check.get("against", problem))
+    return check.opposite or problem
 
 
 def variants_of(
     paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT
 ) -> list[str]:
     """The variants at which a check looks at a curve on a problem, those that this scale has."""
-    named = check.get("variants", [DEFAULT])
+    named = (check.variants if isinstance(check, Summarised) else []) or [DEFAULT]
     named = list(paper.entry.get("variants", {})) if named == "all" else named
     return [
         variant for variant in named if not left_out(paper, check, problem, curve, variant, reading)
@@ -126,7 +130,7 @@ def left_out(
     What it leaves out under this one alone is missed: the verdict on a reading is none on default
     runs.
     """
-    how = {"variant": variant, "relative_to": check.get("relative_to", "")}
+    how = {"variant": variant, "relative_to": check.relative_to}
     return all(
         selection.is_left_out(paper, problem, curve, reading=name, **how)
         for name in {DEFAULT, reading}

@@ -6,7 +6,10 @@ Each check is judged by the model of its own `test:`.
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal, Self
+import math
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from annotated_types import MinLen
 from pydantic import Discriminator, TypeAdapter, ValidationError, ValidationInfo, model_validator
@@ -45,7 +48,7 @@ At = Annotated[
     Count | Literal["end", "mean", "median", "max", "min"],
     Expected("a number of evaluations, or one of end, mean, median, max, min"),
 ]
-Across = Annotated[Literal["max", "min", "mean"], Expected("one of max, min, mean")]
+Across = Annotated[str, Expected("one of max, min, mean", "max|min|mean")]
 MOST_HEADLINES = 3  # claims of a paper on the first page
 OF_RUNS = {  # what a check of a study does not read
     "metric",
@@ -67,17 +70,22 @@ Side = Annotated[
 class Check(Section):
     """What every check of a claim may say: which records it reads."""
 
-    study: Study = said("the study whose columns are read", default="runs are read, on `problems`")
-    rows: Rows = said("column: value, of the rows of the study that are read", default="all rows")
+    study: Study = said(
+        "the study whose columns are read", default="runs are read, on `problems`", value=""
+    )
+    rows: Rows = said(
+        "column: value, of the rows of the study that are read", default="all rows", value={}
+    )
     metric: Metric = said(
         "which number of a run is read",
         default="none: columns of `study` are read",
+        value="",
         unit="that of the metric",
     )
     relative_to: Curve = said(
-        "the metric is divided by that of this curve", default="it is divided by nothing"
+        "the metric is divided by that of this curve", default="it is divided by nothing", value=""
     )
-    problems: Problems = said("on which problems", default="all of them")
+    problems: Problems = said("on which problems", default="all of them", value=[])
 
     @model_validator(mode="after")
     def _reads_one_thing(self) -> Self:
@@ -94,6 +102,16 @@ class Check(Section):
             raise refusal("expected `rows` beside a `study`, got no study: leave them out")
         return self
 
+    def listed(self, side: str) -> list[str]:
+        """The curves under `left`, `right`, `curves` or `minus`; none where it is no list."""
+        found = getattr(self, side, None)
+        return found if isinstance(found, list) else []
+
+    @property
+    def opposite(self) -> str:
+        """The problem on which the right side is read; "" where it is the left side's own."""
+        return str(getattr(self, "against", ""))
+
 
 class Summarised(Check):
     """One number for each seed: a metric at a point, then over variants."""
@@ -101,15 +119,16 @@ class Summarised(Check):
     at: At = said(
         "where the metric, or the column, is read: after so many evaluations, at the end, or"
         " summarised over the run",
-        default="end",
+        value="end",
         unit="evaluations",
     )
     variants: Annotated[
         Literal["all"] | Variants, Expected("all, or a list of variants, each once")
-    ] = said("at several variants, whose numbers `across` makes one", default="at one")
+    ] = said("at several variants, whose numbers `across` makes one", default="at one", value=[])
     across: Across = said(
         "what becomes of the numbers at several variants: their extremes, or their mean",
         default="there is one variant",
+        value="",
     )
 
     @model_validator(mode="after")
@@ -131,32 +150,26 @@ class Sides(Section):
 
     @model_validator(mode="after")
     def _compares_two_things(self) -> Self:
-        mine: dict[str, Any] = {
-            name: getattr(self, name, None) for name in ("study", "against", "left", "right")
-        }
-        sides = [mine["left"], mine["right"]]
-        if mine["study"] is not None:
+        sides = [self.left, self.right]
+        if getattr(self, "study", ""):
             if curves := [side for side in sides if isinstance(side, list)]:
                 raise refusal(
                     f"expected a column of the study or a number, got the curves"
                     f" {', '.join(curves[0])}"
                 )
-            if mine["left"] == mine["right"]:
-                raise refusal(f"expected two things to compare, got {mine['left']} on both sides")
+            if self.left == self.right:
+                raise refusal(f"expected two things to compare, got {self.left} on both sides")
             return self
         if columns := [side for side in sides if isinstance(side, str)]:
             raise refusal(
                 f"expected a list of curves or a number, got {columns[0]!r}: a column needs a"
                 " `study`"
             )
-        if not isinstance(mine["left"], list):
-            raise refusal(f"expected a list of curves as `left`, got {mine['left']:g}")
-        both = [
-            curve
-            for curve in mine["left"]
-            if isinstance(mine["right"], list) and curve in mine["right"]
-        ]
-        if both and mine["against"] is None:
+        if not isinstance(self.left, list):
+            raise refusal(f"expected a list of curves as `left`, got {self.left:g}")
+        other = self.right if isinstance(self.right, list) else []
+        both = [curve for curve in self.left if curve in other]
+        if both and not getattr(self, "against", ""):
             raise refusal(
                 f"expected two different curves to compare, got {both[0]} on both sides: a curve is"
                 " not compared with itself"
@@ -168,25 +181,27 @@ class Opposite(Section):
     """A check whose right side may be read on another problem."""
 
     against: Problem = said(
-        "the problem on which the right side is read", default="the left side's own"
+        "the problem on which the right side is read", default="the left side's own", value=""
     )
 
 
 class Ordered(Sides, Opposite, Summarised):
     """What `less` and `more` share."""
 
-    factor: Positive = said("the right side is multiplied by it", default="1")
+    factor: Positive = said("the right side is multiplied by it", default="1", value=1.0)
     compare: Annotated[Literal["difference", "ratio"], Expected("difference or ratio")] = said(
         "what is tested over seeds: the difference, or the logarithm of the ratio",
-        default="difference",
+        value="difference",
     )
     minus: Curves = said(
         "the smallest of these curves is taken from both sides, each on its problem",
         default="nothing is taken off",
+        value=[],
     )
     where_defined: Flag = said(
         "true: seeds in which neither side has a number are left out",
         default="a seed without a number leaves the claim not decided",
+        value=False,
     )
 
 
@@ -216,10 +231,10 @@ class Equivalent(Sides, Opposite, Summarised):
 
     test: Literal["equivalent"] = said("which test")
     tolerance: Positive = said(
-        "the tolerance as a share of the right side", default="`absolute` is given"
+        "the tolerance as a share of the right side", default="`absolute` is given", value=0.0
     )
     absolute: Positive = said(
-        "the tolerance itself", default="`tolerance` is given", unit="that of the metric"
+        "the tolerance itself", default="`tolerance` is given", value=0.0, unit="that of the metric"
     )
 
     @model_validator(mode="after")
@@ -232,8 +247,10 @@ class Equivalent(Sides, Opposite, Summarised):
 class Bounds(Section):
     """Bounds of a number, one or both."""
 
-    at_least: Number = said("the number is at least this", default="no lower bound")
-    at_most: Number = said("the number is at most this", default="no upper bound")
+    at_least: Number = said(
+        "the number is at least this", default="no lower bound", value=-math.inf
+    )
+    at_most: Number = said("the number is at most this", default="no upper bound", value=math.inf)
 
     @model_validator(mode="after")
     def _bounds_something(self) -> Self:
@@ -245,8 +262,10 @@ class Bounds(Section):
 class Lines(Check):
     """A check that looks at whole curves, or at a column of a study."""
 
-    curves: Curves = said("whose runs", default="a column of `study` is read")
-    column: Column = said("which column of the study", default="the metric of `curves` is read")
+    curves: Curves = said("whose runs", default="a column of `study` is read", value=[])
+    column: Column = said(
+        "which column of the study", default="the metric of `curves` is read", value=""
+    )
 
     @model_validator(mode="after")
     def _looks_at_one_thing(self) -> Self:
@@ -265,7 +284,9 @@ class Lines(Check):
 class Over(Section):
     """The abscissa of a column of a study."""
 
-    x: Column = said("the column of the study over which it grows", default="evaluations of a run")
+    x: Column = said(
+        "the column of the study over which it grows", default="evaluations of a run", value=""
+    )
 
 
 class Exponent(Bounds, Over, Lines):
@@ -274,7 +295,7 @@ class Exponent(Bounds, Over, Lines):
     test: Literal["exponent"] = said("which test")
     from_: Number = said("where the window begins", key="from", unit="evaluations, or x")
     known: Count = said(
-        "evaluations before the first one, which count in t", default="0", unit="evaluations"
+        "evaluations before the first one, which count in t", value=0, unit="evaluations"
     )
 
 
@@ -317,8 +338,8 @@ class Bound(Sides, Check):
     """`bound`: left <= factor * right + plus in every row."""
 
     test: Literal["bound"] = said("which test")
-    factor: Positive = said("the right side is multiplied by it", default="1")
-    plus: Number = said("what is added to the right side", default="0")
+    factor: Positive = said("the right side is multiplied by it", default="1", value=1.0)
+    plus: Number = said("what is added to the right side", default="0", value=0.0)
 
 
 AnyCheck = Annotated[
@@ -331,23 +352,32 @@ class Requirement(Section):
     """A hypothesis of the statement: a claim is not decided where what was run does not meet it."""
 
     curve: Curve = said(
-        "the curve whose parameter is bounded", default="a study's number is bounded"
+        "the curve whose parameter is bounded", default="a study's number is bounded", value=""
     )
-    problem: Problem = said("on which problem", default="needed beside `curve`")
-    parameter: Words = said("which parameter", default="`column` or `never` is given")
+    problem: Problem = said("on which problem", default="needed beside `curve`", value="")
+    parameter: Words = said("which parameter", default="`column` or `never` is given", value="")
     column: Column = said(
         "the column, of the study that the check reads, that is bounded",
         default="a parameter is bounded",
+        value="",
     )
-    at_least: Number = said("the least value that meets it", default="no lower bound")
-    at_most: Number = said("the largest value that meets it", default="no upper bound")
+    at_least: Number = said(
+        "the least value that meets it", default="no lower bound", value=-math.inf
+    )
+    at_most: Number = said(
+        "the largest value that meets it", default="no upper bound", value=math.inf
+    )
     never: Flag = said(
-        "true: no run can meet it, and `because` says why", default="a run may meet it"
+        "true: no run can meet it, and `because` says why", default="a run may meet it", value=False
     )
     always: Flag = said(
-        "true: what is run is made to meet it, and `because` states it", default="it is checked"
+        "true: what is run is made to meet it, and `because` states it",
+        default="it is checked",
+        value=False,
     )
-    because: Words = said("where the hypothesis stands, or why", default="nothing is shown")
+    because: Words = said(
+        "where the hypothesis stands, or why", default="nothing is shown", value=""
+    )
 
     @model_validator(mode="after")
     def _bounds_one_thing(self) -> Self:
@@ -380,28 +410,37 @@ class NullModel(Section):
         "a curve that searches at random: draws from its evaluations take the place of the claim's"
         " own curves",
         default="another kind is given",
+        value="",
     )
     instead: Curve = said(
         "a curve whose own runs take the place of the claim's own curves",
         default="another kind is given",
+        value="",
     )
     column: Column = said(
         "the column of the study that takes the place of the left side, or of the column",
         default="another kind is given",
+        value="",
     )
     where: Column = said(
         "the column of the study that is above 0 where the check cannot fail",
         default="another kind is given",
+        value="",
     )
     at_least: Number = said(
-        "the least value of `column` that passes", default="the bounds are the check's"
+        "the least value of `column` that passes",
+        default="the bounds are the check's",
+        value=-math.inf,
     )
     always: Flag = said(
-        "true: nothing can fail the check, as `because` proves", default="another kind is given"
+        "true: nothing can fail the check, as `because` proves",
+        default="another kind is given",
+        value=False,
     )
     because: Words = said(
         "why it passes, which the verdict then says",
         default="the verdict says how often `curve` passes",
+        value="",
     )
 
     @model_validator(mode="after")
@@ -428,10 +467,12 @@ class Setting(OpenSection):
     others: ClassVar = ("as in `check`", "`at: 1000`")
     name: Words = said("its name, for the table of settings")
     requires: Annotated[list[Requirement], MinLen(1)] = said(
-        "hypotheses of the statement in this setting", default="those of the claim"
+        "hypotheses of the statement in this setting", default="those of the claim", value=[]
     )
     null_model: Annotated[list[NullModel], MinLen(1)] = said(
-        "what might pass the check by itself in this setting", default="those of the claim"
+        "what might pass the check by itself in this setting",
+        default="those of the claim",
+        value=[],
     )
 
     @model_validator(mode="after")
@@ -444,7 +485,16 @@ class Setting(OpenSection):
         return self
 
 
-_CHECKED = TypeAdapter[Any](AnyCheck)
+_CHECKED: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
+
+
+class Asked(NamedTuple):
+    """A claim as it is asked in one setting: check, hypotheses and null models of that one."""
+
+    name: str  # "" of a claim that names no settings
+    check: AnyCheck
+    requires: list[Requirement]
+    null_model: list[NullModel]
 
 
 class ClaimEntry(Section):
@@ -455,6 +505,7 @@ class ClaimEntry(Section):
     figure: ExhibitName = said(
         "the figure, table or picture that shows what decides it, on pages of the site",
         default="none does",
+        value="",
     )
     says: Sentence = said("what the paper says")
     check: AnyCheck = said("what is tested")
@@ -462,70 +513,86 @@ class ClaimEntry(Section):
         "the settings in which the sentence is tested, each with the keys of `check` that it"
         " changes; one outside the hypotheses, or in which nothing can fail, decides nothing",
         default="`check` is the only one",
+        value=[],
     )
-    data: Annotated[Literal["any"], Expected("any, or no such line")] = said(
-        "any: decided on substituted data, too", default="decided on the real data alone"
+    data: Annotated[str, Expected("any, or no such line", "any")] = said(
+        "any: decided on substituted data, too", default="decided on the real data alone", value=""
     )
     deterministic: Flag = said(
         "true: nothing is drawn, so that one seed decides without a test",
         default="a test over seeds decides",
+        value=False,
     )
-    scale: Annotated[Literal["any"], Expected("any, or no such line")] = said(
-        "any: decided at every scale", default="decided at scale `paper` alone"
+    scale: Annotated[str, Expected("any, or no such line", "any")] = said(
+        "any: decided at every scale", default="decided at scale `paper` alone", value=""
     )
     implementation: Flag = said(
         "true: it compares seconds of methods that are not implemented alike, so that our code says"
         " nothing of the authors'; it is counted apart",
         default="seconds grow with the method, or are of methods that share their parts",
+        value=False,
     )
     requires: Annotated[list[Requirement], MinLen(1)] = said(
-        "hypotheses of the statement", default="there are none"
+        "hypotheses of the statement", default="there are none", value=[]
     )
     null_model: Annotated[list[NullModel], MinLen(1)] = said(
         "what might pass the check by itself, so that the claim would hold trivially",
         default="nothing that we know",
+        value=[],
     )
     headline: Flag = said(
         "true: this claim carries a main statement of the paper, so that the first page and the"
         f" summary show it for the paper; at most {MOST_HEADLINES} of a paper",
         default="it is none; where a paper marks none, its first claim is shown",
+        value=False,
     )
     readings: Readings = said(
         "judged under these readings, too, besides those that change one of its runs",
         default="those alone",
+        value=[],
     )
-    note: Words = said("what a reader of the verdict has to know", default="nothing is shown")
+    note: Words = said(
+        "what a reader of the verdict has to know", default="nothing is shown", value=""
+    )
+
+    @cached_property
+    def asked(self) -> list[Asked]:
+        """The claim as it is asked in each of its settings, in its `check` where it names none."""
+        return self._asked(None) or [Asked("", self.check, self.requires, self.null_model)]
+
+    def _asked(self, names: Mapping[str, Any] | None) -> list[Asked]:
+        """The claim in each setting, its checks judged against the `names` of the paper."""
+        check, found = self.check.model_dump(by_alias=True, exclude_unset=True), []
+        for line in self.settings:
+            mine = {**check, **(line.model_extra or {})}
+            try:
+                typed = _CHECKED.validate_python(mine, context=names)
+            except ValidationError as error:
+                raise refusal(f"setting {line.name!r}: {error.errors()[0]['msg']}") from None
+            requires, null = line.requires or self.requires, line.null_model or self.null_model
+            found.append(Asked(line.name, typed, requires, null))
+        return found
 
     @model_validator(mode="after")
     def _has_settings_that_fit(self, info: ValidationInfo) -> Self:
-        names = [line.name for line in self.settings or ()]
+        names = [line.name for line in self.settings]
         if twice := [name for name in names if names.count(name) > 1]:
             raise refusal(f"expected every setting once, got {twice[0]!r} twice: rename one")
-        check = self.check.model_dump(by_alias=True, exclude_unset=True)
-        for line in self.settings or ():
-            try:
-                changed = {**check, **(line.model_extra or {})}
-                _CHECKED.validate_python(changed, context=info.context)
-            except ValidationError as error:
-                raise refusal(f"setting {line.name!r}: {error.errors()[0]['msg']}") from None
+        self._asked(info.context)
         return self
 
     @model_validator(mode="after")
     def _names_columns_of_its_study(self) -> Self:
-        if "study" in self.check.model_fields_set:
-            for one in self.null_model or ():
+        if self.check.study:
+            for one in self.null_model:
                 if given := one.model_fields_set & {"curve", "instead", "metric"}:
                     raise refusal(
                         f"expected `column` or `where` as the null model of a study, got"
                         f" {given.pop()}"
                     )
             return self
-        named = [one.column for one in self.requires or () if one.model_fields_set >= {"column"}]
-        named += [
-            one.column or one.where
-            for one in self.null_model or ()
-            if one.model_fields_set & {"column", "where"}
-        ]
+        named = [one.column for one in self.requires if one.column]
+        named += [one.column or one.where for one in self.null_model if one.column or one.where]
         if named:
             raise refusal(
                 f"expected a check of a study beside the required column {named[0]!r}, got one of"

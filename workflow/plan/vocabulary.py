@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le, MinLen
 from pydantic import (
@@ -187,7 +187,7 @@ Column = Annotated[str, Expected("the name of a column")]
 Number = Annotated[float, Expected("a number")]
 Positive = Annotated[float, Gt(0), Expected("a number above 0")]
 Yes = Annotated[bool, Expected("true or false")]
-Flag = Annotated[Literal[True], Expected("true, or no such line")]
+Flag = Annotated[bool, Expected("true, or no such line", "True")]
 Count = Annotated[int, Ge(1), Le(10**9), Expected("a whole number from 1 to 1000000000")]
 Seeds = Annotated[int, Ge(1), Le(10**6), Expected("a whole number from 1 to 1000000")]
 Id = Annotated[

@@ -22,7 +22,7 @@ from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load
 from workflow.plan.lines import ExhibitLine
 from workflow.plan.paper import Paper
-from workflow.plan.reads import stated
+from workflow.plan.reads import written
 from workflow.site.claim_pages import Claim, Entry
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
@@ -100,7 +100,7 @@ class Report:
         return self._claims("appendix")
 
     def _claims(self, section: str) -> list[Claim]:
-        lines = {line["id"]: line for line in stated(self.entry)}
+        lines = {line["id"]: line for line in written(self.entry)}
         return [Claim(entry, lines.get(entry["id"], {})) for entry in self.verdicts[section]]
 
     @property

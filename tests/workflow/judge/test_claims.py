@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tests.workflow.judge.claimed import LESS, claim
+from tests.workflow.judge.claimed import LESS, claim, typed
 from tests.workflow.synthetic import Toy, noisy
 from workflow.judge import claims, evidence, ledger, outcomes, render, trivial
 from workflow.judge.outcomes import CONTRADICTED, DIRECTION, INCONCLUSIVE, REPRODUCED, UNDECIDED
@@ -26,7 +26,7 @@ def toy(tmp_path):
 
 
 def judged(toy, check=LESS, *, partial=False, **more):
-    return claims.judge(toy.paper, toy.store(partial=partial), claim(check, **more))
+    return claims.judge(toy.paper, toy.store(partial=partial), typed(check, **more))
 
 
 def names(runs):
@@ -208,7 +208,7 @@ def test_the_level_is_that_of_one_look_only_where_the_plan_has_fewer_than_ten_se
     five = paired(tmp_path / "five", between, seeds=5)
     assert judged(five).verdict == REPRODUCED
     cut = replace(five.paper, uncut={cell.name: tuple(range(10)) for cell in five.paper.cells})
-    by_hand = claims.judge(cut, five.store(), claim())
+    by_hand = claims.judge(cut, five.store(), typed())
     assert by_hand.verdict == DIRECTION  # chosen on the command line, of a plan of ten
 
 
@@ -296,9 +296,9 @@ def test_what_a_search_at_random_passes_holds_trivially(tmp_path, share, is_triv
 def test_a_null_model_passes_as_often_as_its_draws_do(tmp_path):
     """Ten seeds of three draws, each of them 0.3: all hit with probability (1 - 0.7^3)^10."""
     toy = lucky(tmp_path, 0.3)
-    entry = claim({**HIT, "at": 3, "at_least": 1}, null_model=[{"curve": "uniform"}])
+    entry = typed({**HIT, "at": 3, "at_least": 1}, null_model=[{"curve": "uniform"}])
     seen = evidence.Evidence(toy.paper, toy.store(), first=10)
-    share = trivial._share(seen, entry, entry["null_model"][0])
+    share = trivial._share(seen, entry.check, entry.null_model[0])
     assert share == pytest.approx((1 - 0.7**3) ** 10, abs=4 * np.sqrt(0.015 / trivial.REPEATS))
     assert names(reads.null_runs(toy.paper, entry)) == {"p/uniform"}
 
@@ -402,12 +402,14 @@ def test_a_check_may_read_its_right_side_on_another_problem(tmp_path):
 
 def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
     toy = two_problems(tmp_path)
-    assert names(reads.runs_of(toy.paper, {**LESS, "against": "q"})) == {"p/A", "q/B"}
-    plain = reads.runs_of(toy.paper, {**LESS, "problems": ["p", "q"]})
+    assert names(reads.runs_of(toy.paper, typed({**LESS, "against": "q"}).check)) == {"p/A", "q/B"}
+    plain = reads.runs_of(toy.paper, typed({**LESS, "problems": ["p", "q"]}).check)
     assert names(plain) == {"p/A", "p/B", "q/A", "q/B"}
     toy.add("uniform", noisy(0.1))
     toy.add("uniform", noisy(0.2), problem="q")
-    divided = reads.runs_of(toy.paper, {**LESS, "against": "q", "relative_to": "uniform"})
+    divided = reads.runs_of(
+        toy.paper, typed({**LESS, "against": "q", "relative_to": "uniform"}).check
+    )
     assert names(divided) == {"p/A", "q/B", "p/uniform", "q/uniform"}
     ratios = {**LESS, "against": "q", "relative_to": "uniform", "compare": "ratio"}
     assert judged(toy, ratios).comparisons[0].effect == pytest.approx(
@@ -431,9 +433,11 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(toy):
         ("", 0.1 / 0.5, {"p/A", "p/uniform"}),
         ("raw", 0.4 / 0.8, {"p@raw/A", "p@raw/uniform"}),
     ):
-        _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(check, "p", "A")
+        _, values = evidence.Evidence(toy.paper, toy.store(), reading).series(
+            typed(check).check, "p", "A"
+        )
         assert values == pytest.approx(np.full((10, 60), ratio))
-        assert names(reads.runs_of(toy.paper, check, reading)) == expected
+        assert names(reads.runs_of(toy.paper, typed(check).check, reading)) == expected
     found = judged(toy, check, readings=["raw"])
     assert (found.verdict, observed(found)) == (REPRODUCED, {"raw": CONTRADICTED})
 
@@ -1075,7 +1079,7 @@ def test_a_lead_is_taken_seed_by_seed_from_the_best_of_the_others_on_each_proble
 
 def read_sides(toy, check):
     seen = evidence.Evidence(toy.paper, toy.store())
-    (part,) = evidence.sides(seen, check)
+    (part,) = evidence.sides(seen, typed(check).check)
     left, right = part.read(seen)
     return left.tolist(), right.tolist()
 
@@ -1093,9 +1097,9 @@ def test_a_lead_over_others_that_have_found_nothing_is_infinite_or_nothing(tmp_p
 
 def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
     toy = leads(tmp_path)
-    both = names(reads.runs_of(toy.paper, LEAD))
+    both = names(reads.runs_of(toy.paper, typed(LEAD).check))
     assert both == {"p/A", "p/C", "p/D", "q/A", "q/C", "q/D"}
-    same = reads.runs_of(toy.paper, {**BEST, "right": ["D"], "minus": ["C"]})
+    same = reads.runs_of(toy.paper, typed({**BEST, "right": ["D"], "minus": ["C"]}).check)
     assert names(same) == {"p/A", "p/C", "p/D"}
     del toy.cells["q", "C"]
     toy.entry["claims"] = [claim(LEAD)]
@@ -1141,7 +1145,7 @@ def test_passes_asks_from_which_evaluation_on_one_is_as_good_as_another_at_its_e
     assert comparison.kind == "median evaluation by rank"
     assert comparison.has_number
     assert ("∞" in render.as_markdown(toy.paper, [found])) is (INF in effect)
-    assert names(reads.runs_of(toy.paper, PASSES)) == {"p/A", "p/B"}
+    assert names(reads.runs_of(toy.paper, typed(PASSES).check)) == {"p/A", "p/B"}
 
 
 def test_passes_is_paired_and_counts_the_first_time(tmp_path):

@@ -4,11 +4,12 @@ import math
 
 import pytest
 
-from tests.workflow.judge.claimed import claim
+from tests.workflow.judge.claimed import claim, typed
 from tests.workflow.synthetic import Toy, noisy, publish
 from workflow.judge import claims, closeness
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.plan import published_numbers
+from workflow.plan.reads import claims_of
 
 PANEL = {"panel": "f", "problem": "p", "metric": "simple_regret"}
 CLAIM = claim({"test": "less", "metric": "simple_regret", "left": ["A"], "right": ["B"]})
@@ -27,7 +28,7 @@ def toy(tmp_path):
 
 def judged(toy):
     found = closeness.experiments(toy.paper, toy.store(partial=True))
-    verdict = claims.judge(toy.paper, toy.store(partial=True), CLAIM)
+    verdict = claims.judge(toy.paper, toy.store(partial=True), claims_of(toy.paper)[0])
     (verdict,) = closeness.with_nearest(toy.paper, [verdict], found)
     return found[0], verdict
 
@@ -154,13 +155,13 @@ def test_a_setting_that_tells_no_methods_apart_compares_none(toy, monkeypatch):
 
 def test_what_is_not_published_of_a_comparison_leaves_it_open(toy, monkeypatch):
     publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.2", "f,B,,0.4"])
-    other = {**CLAIM, "check": {**CLAIM["check"], "metric": "seconds"}}
+    other = typed({**CLAIM["check"], "metric": "seconds"}).check
     experiment, _ = judged(toy)
-    assert list(closeness._not_met(other["check"], experiment)) == [
+    assert list(closeness._not_met(other, experiment)) == [
         "no numbers of A are published for this",
         "no numbers of B are published for this",
     ]
-    alone = {"test": "band", "metric": "seconds", "curves": ["A"]}
+    alone = typed({"test": "band", "metric": "seconds", "curves": ["A"], "at_most": 1}).check
     assert list(closeness._not_met(alone, experiment)) == []  # its own runs are as published
 
 

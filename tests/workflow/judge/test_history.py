@@ -100,16 +100,26 @@ def test_a_check_of_a_study_has_the_defaults_of_what_the_study_names():
         "readings": {"r": {"algorithms": {"A": {"b": 1}}}},
         "variants": {"v": {}, "w": {}},
     }
-    assert history.named(entry, {"check": {"study": "s"}}) == {
+    of_study = {"test": "band", "study": "s", "column": "t", "at_most": 1}
+    assert history.named(entry, claim(of_study)) == {
         ("studies", "s"),
         ("problems", "p"),
         ("algorithms", "A"),
     }
     everywhere = {("problems", "p"), ("problems", "q"), ("algorithms", "A")}
-    of_curves = {"check": {"left": ["A@r+v"], "right": 1.0}}
-    assert history.named(entry, of_curves) == {*everywhere, ("readings", "r"), ("variants", "v")}
-    of_all = {"check": {"curves": ["A"], "variants": "all"}}
-    assert history.named(entry, of_all) == {*everywhere, ("variants", "v"), ("variants", "w")}
+    of_runs = {"metric": "simple_regret"}
+    of_curves = {**of_runs, "test": "less", "left": ["A@r+v"], "right": 1.0}
+    assert history.named(entry, claim(of_curves)) == {
+        *everywhere,
+        ("readings", "r"),
+        ("variants", "v"),
+    }
+    of_all = {**of_curves, "left": ["A"], "variants": "all", "across": "max"}
+    assert history.named(entry, claim(of_all)) == {
+        *everywhere,
+        ("variants", "v"),
+        ("variants", "w"),
+    }
 
 
 class Entered:

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.workflow.judge.claimed import LESS, claim
+from tests.workflow.judge.claimed import LESS, claim, typed
 from tests.workflow.synthetic import Toy, noisy
 from workflow.judge import claims, ledger, record_table, render, seed_table, settings
 from workflow.judge.claims import Outcome, Verdict
@@ -18,8 +18,9 @@ from workflow.judge.outcomes import (
     REPRODUCED,
     UNDECIDED,
 )
+from workflow.plan.reads import claims_of
 
-BEST = claim({**LESS, "right": ["B", "C"]}, id="best", says="A is best")
+BEST = claim({**LESS, "right": ["B", "C"]}, id="best", says="A is the best")
 
 
 def universe(root, readings, *, levels=None, claims=(BEST,), **options):
@@ -40,7 +41,7 @@ def universe(root, readings, *, levels=None, claims=(BEST,), **options):
 
 def judged(toy, **options):
     paper, store = toy.paper, toy.store(**options)
-    return [claims.judge(paper, store, line) for line in paper.entry["claims"]]
+    return [claims.judge(paper, store, line) for line in claims_of(paper)]
 
 
 def outcome(what, observed="", *, same=False, control=False):
@@ -192,7 +193,7 @@ def test_what_the_public_code_and_any_reading_come_to(tmp_path):
     toy.entry["readings"]["code"]["algorithms"]["uniform"] = {"beta": "code"}  # and is not run
     told = [
         settings.ways(toy.paper, line, one)
-        for line, one in zip(toy.entry["claims"], judged(toy), strict=True)
+        for line, one in zip(claims_of(toy.paper), judged(toy), strict=True)
     ]
     public = "as in the public code"
     assert [one.get(public) for one in told] == [REPRODUCED, None, NOT_RUN]
@@ -216,7 +217,7 @@ def test_a_claim_that_one_reading_leaves_open_is_not_contradicted_under_any(
     tmp_path, readings, best
 ):
     toy = Toy(tmp_path)
-    found = settings.ways(toy.paper, BEST, verdict(CONTRADICTED, **readings))
+    found = settings.ways(toy.paper, typed(BEST["check"]), verdict(CONTRADICTED, **readings))
     assert found == {"as printed": CONTRADICTED, "under any reading": best}
 
 

@@ -13,6 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from tests.workflow.judge import claimed
 from tests.workflow.synthetic import cell
 from workflow.judge import claims
 from workflow.judge.checks import compare
@@ -31,7 +32,7 @@ from workflow.plan.paper import Paper
 
 REPEATS = 1000
 SEEDS = pytest.mark.parametrize("n", [ENOUGH, 10])
-LESS = {"test": "less", "metric": "simple_regret", "problems": ["p"], "left": ["A"], "right": ["B"]}
+LESS = {**claimed.LESS, "metric": "simple_regret"}
 FAMILY = {**LESS, "right": ["B", "C", "D", "E"]}
 
 
@@ -76,7 +77,7 @@ def paper(n):
 def judged(draw, n, check=LESS, repeats=REPEATS):
     """Verdicts on `repeats` draws; draw(rng) gives the (n,) values of each curve."""
     rng, toy = np.random.default_rng(n), paper(n)
-    claim = {"id": "c", "where": "Fig. 1", "says": "what the check says", "check": check}
+    claim = claimed.typed(check)
     return [claims.judge(toy, Drawn(draw(rng)), claim) for _ in range(repeats)]
 
 
@@ -292,5 +293,5 @@ def test_ranks_without_an_effect_are_told_apart_in_at_most_5_percent(problems, c
 def test_the_stand_in_is_faithful():
     """Left and right are paired by seed."""
     ends = {"A": np.arange(5.0), "B": np.arange(5.0) + np.array([1, 2, 1, 2, 1])}
-    comparison = compare(Evidence(paper(5), Drawn(ends)), LESS)[0]
+    comparison = compare(Evidence(paper(5), Drawn(ends)), claimed.typed(LESS).check)[0]
     assert (comparison.effect, comparison.p_flip, comparison.n) == (-1.4, 1 / 32, 5)

@@ -197,8 +197,9 @@ def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
 def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
     check = {"test": "less", "metric": "cumulative_regret", "problems": ["p"]}
     named = {"curves": ["A", "B@code"], "title": "T"}
+    said = {"where": "Fig. 1", "says": "it has little regret"}
     toy.entry["claims"] = [
-        {"id": left, "where": "w", "says": "s", "check": {**check, "left": [left], "right": 9.0}}
+        {"id": left[0], **said, "check": {**check, "left": [left], "right": 9.0}}
         for left in ("A", "B@code")
     ]
     toy.entry["figures"] = [

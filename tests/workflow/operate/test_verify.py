@@ -251,7 +251,7 @@ def test_a_run_that_fails_is_told_and_is_no_agreement(toy, monkeypatch, capsys):
 
 def test_a_difference_says_what_becomes_of_the_verdicts_that_read_it(toy, monkeypatch, capsys):
     check = {"test": "band", "problems": ["p"], "curves": ["A"], "metric": "simple_regret"}
-    said = {"where": "", "says": "", "deterministic": True}
+    said = {"where": "Fig. 1", "says": "A has little regret", "deterministic": True}
     toy.entry["claims"] = [
         {"id": name, **said, "check": {**check, "at_most": most}}
         for name, most in (("loose", 0.95), ("strict", 0.6))

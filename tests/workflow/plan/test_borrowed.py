@@ -8,7 +8,7 @@ import yaml
 from tests.workflow.checkout import linked, write
 from workflow.plan import exhibits, resolve, selection
 from workflow.plan.expand import chosen_papers, lenders, load
-from workflow.plan.reads import runs_of
+from workflow.plan.reads import claims_of, runs_of
 from workflow.trace.cells import PlanError
 
 SEARCH = {"is": "random_search.RandomSearch"}
@@ -95,8 +95,8 @@ def test_a_curve_that_only_another_scale_makes_is_left_out(root):
 
 def test_the_best_value_seen_is_that_of_all_runs_compared_and_of_no_others(root):
     plan = load("today", "paper", root=root)
-    claim = plan.entry["claims"][0]
-    assert {run.name for run in runs_of(plan, claim["check"])} == {
+    claim = claims_of(plan)[0]
+    assert {run.name for run in runs_of(plan, claim.check)} == {
         "today/small/rival",
         "mini/small/greedy",
         "mini/small/greedy@bold",

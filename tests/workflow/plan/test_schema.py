@@ -10,7 +10,7 @@ import pytest
 
 from workflow.judge import claims
 from workflow.plan import exhibits, expand, reader
-from workflow.plan.reads import settings_of, stated
+from workflow.plan.reads import stated, written
 
 ROOT = Path(__file__).resolve().parents[3]
 PAPERS = {name: expand.load(name, "paper") for name in expand.papers()}
@@ -47,7 +47,7 @@ def test_what_a_finding_shows_was_drawn_and_judged_and_its_commands_name_planned
         reference = ROOT / "figures" / "reference" / paper
         assert any((reference / f"{finding['figure']}.{end}").exists() for end in ("png", "md"))
         verdicts = json.loads((reference / "verdicts.json").read_text())
-        assert set(finding["claims"]) <= {claim["id"] for claim in stated(verdicts)}
+        assert set(finding["claims"]) <= {claim["id"] for claim in written(verdicts)}
         for command in finding.get("runs", []):
             _, _, module, named, problem, curve, seeds = command.split()
             assert (module, named) == ("workflow.run", paper)
@@ -56,27 +56,32 @@ def test_what_a_finding_shows_was_drawn_and_judged_and_its_commands_name_planned
 
 STATEMENTS = re.compile(r"\b(theorem|thm|lemma|corollar|cor|proposition|prop)s?\b", re.IGNORECASE)
 CLAIMS = [
-    (f"{name}: {claim['id']}", paper, claim)
+    (f"{name}: {claim.id}", paper, claim)
     for name, paper in PAPERS.items()
-    for claim in stated(paper.entry)
+    for claim in stated(paper)
 ]
+
+
+def kind_of(claim):
+    """Why a claim stands in the appendix; "" of those that do not."""
+    return getattr(claim, "kind", "")
 
 
 def test_a_claim_that_cites_a_theorem_states_its_hypotheses():
     assert not [
         name
         for name, _, claim in CLAIMS
-        if STATEMENTS.search(claim["where"])
-        and claim.get("kind") != "control"
-        and not all("requires" in one for one in settings_of(claim))
+        if STATEMENTS.search(claim.where)
+        and kind_of(claim) != "control"
+        and not all(one.requires for one in claim.asked)
     ]
 
 
 def test_what_the_paper_does_not_say_is_a_control_in_the_appendix():
     for name, _, claim in CLAIMS:
-        is_ours = "our own question" in claim.get("note", "")
-        is_ours |= claim["where"].startswith("not in the paper")
-        assert (claim.get("kind") == "control") == is_ours, name
+        is_ours = "our own question" in claim.note
+        is_ours |= claim.where.startswith("not in the paper")
+        assert (kind_of(claim) == "control") == is_ours, name
 
 
 def test_every_reading_that_a_claim_names_is_planned_at_published_size():
@@ -88,7 +93,7 @@ def test_every_reading_that_a_claim_names_is_planned_at_published_size():
 def test_null_models_are_among_the_runs_that_a_ledger_reads():
     read = {paper.name: {run.name for run in claims.runs(paper)} for paper in PAPERS.values()}
     for _, paper, claim in CLAIMS:
-        for one in settings_of(claim):
-            for line in one.get("null_model", []):
-                for problem in one["check"]["problems"] if "curve" in line else ():
-                    assert paper.cell(problem, line["curve"]).name in read[paper.name]
+        for one in claim.asked:
+            for null in one.null_model:
+                for problem in one.check.problems if null.curve else ():
+                    assert paper.cell(problem, null.curve).name in read[paper.name]

@@ -9,6 +9,7 @@ from tests.settings import GAMMA, TURBO
 from tests.workflow.checkout import linked, write
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
+from workflow.plan.reads import claims_of
 from workflow.plan.selection import figure_runs, place, table_cells, table_of
 from workflow.trace.cells import PlanError
 
@@ -168,8 +169,7 @@ def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_th
     assert curves == ["sample@one", "population", "process"]
     cells = table_cells(plan, table_of(plan, plan.entry["tables"][0]["id"]))
     assert [cell.curve for cell in cells] == ["sample", "sample@one", "population", "process"]
-    claim = plan.entry["claims"][0]
-    assert readings_of(plan, claim) == {}  # the reading changes none of its runs
-    claim["check"]["right"].append("sample")
-    runs = readings_of(plan, claim)["one"]
+    assert readings_of(plan, claims_of(plan)[0]) == {}  # the reading changes none of its runs
+    plan.entry["claims"][0]["check"]["right"].append("sample")
+    runs = readings_of(plan, claims_of(plan)[0])["one"]
     assert {run.curve for run in runs} == {"process", "population", "uniform", "sample@one"}

@@ -179,7 +179,7 @@ LESS = {**claimed.LESS, "problems": ["p", "q"], "right": ["B", "C"]}
 
 
 def judged(toy, check=LESS, **more):
-    return claims.judge(toy.paper, toy.store(), claimed.claim(check, scale="any", **more))
+    return claims.judge(toy.paper, toy.store(), claimed.typed(check, scale="any", **more))
 
 
 def whats(found):
@@ -187,7 +187,10 @@ def whats(found):
 
 
 def names(toy, check, reading=""):
-    return [run.name.removeprefix("toy/") for run in reads.runs_of(toy.paper, check, reading)]
+    return [
+        run.name.removeprefix("toy/")
+        for run in reads.runs_of(toy.paper, claimed.typed(check).check, reading)
+    ]
 
 
 def test_panels_show_the_curves_that_there_are(tmp_path):
@@ -246,7 +249,7 @@ ON_Q = """
 {test: passes, metric: best_feasible, left: [A], right: [C], at_most: 3}
 {test: bound, metric: cumulative_regret, left: [C], right: [A]}
 {test: spread, metric: cumulative_regret, left: [C], right: [A]}
-{test: share, metric: stuck, curves: [C], event: {at_least: 1}}
+{test: share, metric: stuck, curves: [C], event: {at_least: 1}, at_least: 1}
 {test: band, metric: simple_regret, curves: [C], at_most: 1}
 {test: exponent, metric: simple_regret, curves: [C], from: 1, at_most: 1}
 {test: monotone, metric: seconds, curves: [C], direction: increasing}
@@ -268,7 +271,7 @@ def test_a_claim_of_which_nothing_is_left_is_undecided(tmp_path):
         assert found.reasons == ("nothing to compare at this scale",)
         toy.scale = "paper"  # where a curve that no run makes is a mistake
         with pytest.raises(PlanError, match=r"no run makes the curve '[CD]"):
-            reads.runs_of(toy.paper, check)
+            reads.runs_of(toy.paper, claimed.typed(check).check)
 
 
 def test_only_rivals_on_both_problems_are_taken_off(tmp_path):
@@ -289,9 +292,9 @@ def test_a_variant_may_be_left_out_on_one_problem(tmp_path):
         for problem in "pq":
             toy.add(name, noisy(level), problem=problem, variant="b-1")
         toy.add(name, noisy(level + 0.05), variant="b-2")
-    check = {**LESS, "right": ["B"], "variants": "all"}
+    check = {**LESS, "right": ["B"], "variants": "all", "across": "max"}
     assert names(toy, check) == ["p/A+b-1", "p/A+b-2", "p/B+b-1", "p/B+b-2", "q/A+b-1", "q/B+b-1"]
-    found = judged(toy, {**check, "across": "max"})
+    found = judged(toy, check)
     assert (found.verdict, len(found.comparisons)) == (REPRODUCED, 2)
 
 
@@ -302,7 +305,7 @@ def test_the_verdict_on_a_reading_is_none_on_default_runs(tmp_path):
     check = {**LESS, "problems": ["p"], "left": ["A", "B"], "right": ["C"]}
     found = judged(toy, check, readings=["mine"])
     assert (found.verdict, found.readings["mine"].observed) == (REPRODUCED, "not run")
-    toy.entry["claims"] = [{"id": "c", "check": check, "readings": ["mine"]}]
+    toy.entry["claims"] = [claimed.claim(check, readings=["mine"])]
     assert {run.name for run in claims.runs(toy.paper)} == {"toy/p/A", "toy/p/B", "toy/p/C"}
     # but a curve that a check names is one that is left out
     named = judged(toy, {**check, "left": ["A@mine", "B"]})

@@ -16,7 +16,7 @@ from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.plan import reader
 from workflow.plan.costs import duration
 from workflow.plan.expand import load
-from workflow.plan.reads import stated
+from workflow.plan.reads import written
 from workflow.plan.resolve import ROOT
 from workflow.plan.selection import figure_runs
 from workflow.site import build, claim_pages
@@ -211,7 +211,7 @@ def test_every_claim_of_a_report_has_its_page(reference_site):
     """Withdrawn ones, too: their address says why and leads on."""
     for path in sorted((ROOT / "figures" / "reference").glob("*/verdicts.json")):
         paper = path.parent.name
-        judged = {one["id"] for one in stated(json.loads(path.read_text(encoding="utf-8")))}
+        judged = {one["id"] for one in written(json.loads(path.read_text(encoding="utf-8")))}
         pages = {one.stem for one in (reference_site / paper / "claims").glob("*.html")}
         withdrawn = {one["id"] for one in reader.read(paper).get("withdrawn", [])}
         assert pages == judged | withdrawn and not judged & withdrawn

@@ -4,7 +4,6 @@ papers' own checks can fail.
 The checks are read from papers/*.yaml, so that a claim that nothing could break is found here.
 """
 
-import copy
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -18,6 +17,7 @@ from problems import load
 from workflow.judge import checks, trivial
 from workflow.judge.claims import _unmet
 from workflow.plan import reads
+from workflow.plan.statements import Asked
 from workflow.studies import batch_regret, batching, exact_features, sketch_accuracy
 from workflow.studies.paired import ConfidenceSettings, truth
 from workflow.trace.seeds import instance
@@ -31,14 +31,11 @@ ENDS = ("smallest", "largest")
 def stated(paper):
     """What a paper's YAML has judged, by id, and in each of its settings by `id: setting`."""
     entry = yaml.safe_load((ROOT / f"papers/{paper}.yaml").read_text(encoding="utf-8"))
-    whole = {claim["id"]: claim for claim in reads.stated(entry)}
-    settings = {
-        f"{name}: {one['name']}": one
-        for name, claim in whole.items()
-        if "settings" in claim
-        for one in reads.settings_of(claim)
+    return {
+        f"{claim.id}: {one.name}" if one.name else claim.id: one
+        for claim in reads.stated(SimpleNamespace(entry=entry))
+        for one in (Asked("", claim.check, claim.requires, claim.null_model), *claim.asked)
     }
-    return whole | settings
 
 
 CLAIMS = {paper: stated(paper) for paper in ("bkb", "bbkb")}
@@ -52,36 +49,35 @@ class Rows:
     def __init__(self, *runs):
         self.runs = runs
 
-    def rows(self, check):
+    def rows(self, study, rows):
         for seed, found in enumerate(self.runs):
             chosen = np.ones(len(next(iter(found.values()))), dtype=bool)
-            for key, value in check.get("rows", {}).items():
+            for key, value in rows.items():
                 chosen &= np.isclose(found[key], value)
             yield seed, lambda name, found=found, chosen=chosen: found[name][chosen]
 
 
+def asked(paper, claim, rows):
+    """A claim in one of its settings, the `rows` of its check replaced by others."""
+    found = CLAIMS[paper][claim]
+    check = found.check.model_copy(update={"rows": {**found.check.rows, **rows}})
+    return found._replace(check=check)
+
+
 def holds(paper, claim, found, **rows):
-    """Whether a claim's own check holds on columns, its `rows` replaced by others."""
-    check = copy.deepcopy(CLAIMS[paper][claim]["check"])
-    check["rows"] = {**check.get("rows", {}), **rows}
-    return checks.holds(Rows(found), check)
+    """Whether a claim's own check holds on columns."""
+    return checks.holds(Rows(found), asked(paper, claim, rows).check)
 
 
 def trivially(paper, claim, found, **rows):
     """Why a claim's check could not fail on columns; "" if it could."""
-    entry = copy.deepcopy(CLAIMS[paper][claim])
-    entry["check"]["rows"] = {**entry["check"].get("rows", {}), **rows}
-    return trivial.why(Rows(found), entry)
+    return trivial.why(Rows(found), asked(paper, claim, rows))
 
 
 def unmet(paper, claim, found, **rows):
     """The hypotheses of a claim that columns do not meet."""
-    check = copy.deepcopy(CLAIMS[paper][claim]["check"])
-    check["rows"] = {**check.get("rows", {}), **rows}
-    sentences = [
-        _unmet(Rows(found), check, requirement)
-        for requirement in CLAIMS[paper][claim].get("requires", [])
-    ]
+    one = asked(paper, claim, rows)
+    sentences = [_unmet(Rows(found), one.check, required) for required in one.requires]
     return [sentence for sentence in sentences if sentence]
 
 

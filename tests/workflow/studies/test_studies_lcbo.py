@@ -205,9 +205,9 @@ def judged(tmp_path, *problems, **changes):
     found = [follow(problem, **{"K": 1500, "every": 10, **changes}) for problem in problems]
     toy.study("oracle-25", found.__getitem__, seeds=len(found))
     stated_of = [
-        {key: claim[key] for key in claim if key != "settings"}
-        for claim in stated(load_paper("lcbo", "paper").entry)
-        if claim["check"].get("study") == "oracle-25"
+        claim.model_copy(update={"settings": []})
+        for claim in stated(load_paper("lcbo", "paper"))
+        if claim.check.study == "oracle-25"
     ]
     return [claims.judge(toy.paper, toy.store(), claim) for claim in stated_of]
 
