@@ -38,6 +38,7 @@ MARGIN = 1.1  # in the geometric mean over methods
 REPRODUCES = 1.5  # in the geometric mean over its points: a curve that is nearer is reproduced
 SAME_SEED, MEAN, SPREAD = "same seed", "mean", "spread"
 FEW = 3  # missing runs that a table names
+TITLE = "Published numbers beside ours"
 RULES = f"""\
 The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment and
 some points; a difference of more than a factor of {CAP:g} counts as {CAP:g}. The nearest reading
@@ -365,7 +366,7 @@ def as_markdown(found: Sequence[Experiment]) -> str:
     """How near every reading comes, a table an experiment; "" for a paper without numbers."""
     if not found:
         return ""
-    parts = ["## Published numbers beside ours", RULES]
+    parts = [f"## {TITLE}", RULES]
     for one in found:
         nearest = render.quoted(one.nearest.reading or "the default one")
         parts += [

@@ -16,6 +16,7 @@ from PIL import Image
 from workflow.draw import shrink
 from workflow.judge import settings
 from workflow.judge.claims import AS_PRINTED, command
+from workflow.judge.closeness import TITLE
 from workflow.judge.seed_table import SAMPLES
 from workflow.plan import reader
 from workflow.plan.exhibits import Exhibit, lines_of
@@ -187,10 +188,16 @@ class Report:
             found.append({**_cost(problem, table), "published": place.exists(), "curves": curves})
         return found
 
-    def seconds(self, commands: Iterable[str]) -> float:
-        """CPU seconds of all records of the runs that some commands make, whatever their seeds."""
+    def made_by(self, commands: Iterable[str]) -> pd.DataFrame:
+        """The records of the runs that some commands make, whatever their seeds, cheapest first."""
         is_theirs = self.records["rerun"].map(_run).isin({_run(line) for line in commands})
-        return float(self.records[is_theirs]["cpu_seconds"].sum())
+        return self.records[is_theirs].sort_values("cpu_seconds", kind="stable")
+
+    @property
+    def scores(self) -> Markup:
+        """How near every reading comes to published numbers, as verdicts.md has it."""
+        text = (self.folder / "verdicts.md").read_text("utf-8")
+        return rendered(text.partition(f"\n## {TITLE}\n")[2].partition("\n## ")[0]).body
 
     @property
     def undrawn(self) -> list[ExhibitLine]:
@@ -213,7 +220,7 @@ class Report:
             where=line.where,
             note=mathematics(line.note),
             claims=[claim for claim in self.claims if claim.line.get("figure") == line.id],
-            seconds=self.seconds(map(command, kind.runs(plan, line.id))),
+            seconds=self.made_by(map(command, kind.runs(plan, line.id)))["cpu_seconds"].sum(),
             files=files,
         )
 

@@ -16,6 +16,7 @@ from markupsafe import Markup, escape
 from PIL import Image
 
 from workflow.draw import shrink
+from workflow.judge.closeness import TITLE
 from workflow.site import api_page, markdown
 from workflow.site.folder import CLAIMS, Report
 from workflow.site.markdown import Rendered
@@ -151,6 +152,7 @@ class Guide:
             return f"{report.name}/{CLAIMS}/{fragment}.html"
         parts = {one.id: f"#{one.id}" for one in report.shown}
         parts["claims-by-settings"] = "#under-all-settings"
+        parts["verdicts"] = f"#{fragment}" if fragment == markdown.slug(TITLE) else ""
         return f"{report.name}/index.html{parts.get(path.stem, '')}"
 
     def _report(self, folder: PurePosixPath) -> Report | None:

@@ -64,7 +64,7 @@ def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp
     one, two = tmp_path / "one", tmp_path / "two"
     first = plots.draw(toy.paper, toy.store(), "f", one, printed=True)
     assert [path.suffix for path in first] == [".png", ".pdf", ".csv", ".json"]
-    toy.entry["claims"] = [claim(null_model=[{"instead": "uniform"}])]
+    toy.entry["claims"] = [claim(null_model=[{"instead": "uniform", "because": "so it is"}])]
     line = {"id": "t", "kind": "diagnostics", "problems": ["p"], "curves": ["A", "B"]}
     toy.entry["tables"] = [line]
     operate.publish(toy.paper, toy.root / "results", toy.root)
