@@ -43,7 +43,7 @@ def write(folder, claims, appendix=(), others=()):
     """
     folder.mkdir(parents=True)
     shown = ("regret.png", "regret.json", "known-norm-end.md", "small-lambda-end.md")
-    for name in (*shown, "seeds.parquet", "runs.parquet"):
+    for name in (*shown, "seeds.parquet", "runs.parquet", "verdicts.md"):
         shutil.copy(REAL / name, folder)
     said = {"claims": claims, "appendix": [*appendix], "published": {}, "partial": True}
     said["readings"] = {setting: "it says <something>" for _, setting, *_ in others}
@@ -118,6 +118,9 @@ def test_a_claim_begins_with_what_was_found(site):
     runs = pd.read_parquet(REAL / "runs.parquet").query("problem == 'abalone' and curve == 'BKB'")
     assert RERUN in again and f"records took {duration(runs['cpu_seconds'].sum())} of CPU" in again
     assert "python -m workflow.report bkb verdicts --scale paper --partial" in again
+    first = runs.sort_values("cpu_seconds").iloc[0]
+    alone = f"<code>python -m workflow.run bkb abalone BKB {first['seed']} --scale paper</code>"
+    assert f"took {duration(first['cpu_seconds'])}: {alone}" in again
 
 
 def test_the_first_page_counts_nothing_and_no_page_asks_for_a_maintainer(reference_site):
@@ -148,6 +151,14 @@ def test_what_is_no_claim_of_the_paper_keeps_its_page(tmp_path):
 def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
     whole = json.loads((REAL / "regret.json").read_text(encoding="utf-8"))
     assert scripts.read(site / "bkb" / "regret.js") == ("bkb/regret", whole)
+
+
+def test_scores_stand_where_links_to_them_lead(reference_site):
+    anchor = "published-numbers-beside-ours"
+    told = page(reference_site, "dumbo/index").partition(f'id="{anchor}"')[2]
+    assert "neighbours-interfere" in told.partition("</details>")[0]
+    assert f'href="../dumbo/index.html#{anchor}"' in page(reference_site, "guide/results")
+    assert anchor not in page(reference_site, "bkb/index")  # which has no published numbers
 
 
 def test_runs_are_counted(reference_site):
