@@ -126,8 +126,13 @@ def test_whoever_is_interrupted_between_two_steps_leaves_no_lease(made, monkeypa
         return original(*arguments, **named)
 
     monkeypatch.setattr(Path, step, interrupted)
-    with pytest.raises(KeyboardInterrupt), lease.held(made):
-        pass
+    # a process in the background of a shell ignores Ctrl-C
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt), lease.held(made):
+            pass
+    finally:
+        signal.signal(signal.SIGINT, before)
     assert list(made.parent.iterdir()) == []
 
 
