@@ -59,6 +59,7 @@ WIDE = 0.05  # of a panel's height
 MANY = 3  # bands of that width, from which on they are shown side by side, too
 BAR = 0.02  # of a panel's width, that each then takes
 TITLE, HEAD_LINE = 11.0, 0.2  # of the figure: points; inches a line
+USUAL = (0.6, 0.45, 0.1, 0.3)  # inches: the margins of most panels
 SHORT = 200.0  # the ratio of the ends of a short logarithmic axis
 RC: dict[Any, Any] = {
     "font.size": 9,
@@ -278,22 +279,28 @@ def _arrange(figure: Figure, axes: NDArray, low: float, high: float) -> None:
     """Give all panels (rows, columns) of a figure one size between two heights in inches, with room
     for the words around them. Layout engines do the same and take longer than all else of a figure.
     """
+    margins = np.tile(USUAL, (*axes.shape, 1))
+    _place(figure, axes, margins, low, high)  # ticks and their labels depend on a panel's size
+    for place, ax in np.ndenumerate(axes):
+        margins[place] = 0
+        if ax.axison:
+            around, own = ax.get_tightbbox(for_layout_only=True).extents, ax.bbox.extents
+            margins[place] = np.maximum((own - around) * [1, 1, -1, -1], 0) / figure.dpi + PAD
+    _place(figure, axes, margins, low, high)
+
+
+def _place(figure: Figure, axes: NDArray, margins: NDArray, low: float, high: float) -> None:
+    """Give all panels one size, with these margins around each: left, below, right, above."""
     (down, across), wide = axes.shape, figure.get_figwidth()
-    for _ in range(2):  # at their new size panels may have other ticks, with wider labels
-        margins = np.zeros((*axes.shape, 4))  # inches: left, below, right, above
-        for place, ax in np.ndenumerate(axes):
-            if ax.axison:
-                around, own = ax.get_tightbbox(for_layout_only=True).extents, ax.bbox.extents
-                margins[place] = np.maximum((own - around) * [1, 1, -1, -1], 0) / figure.dpi + PAD
-        before, after = margins.max(axis=0)[:, [0, 2]].T  # of each column
-        below, above = margins.max(axis=1)[:, [1, 3]].T  # of each row
-        size = np.array([wide - (before + after).sum(), high - low - (below + above).sum()])
-        size = size / (across, down)
-        x = np.cumsum(before + after + size[0]) - after - size[0]
-        y = high - np.cumsum(below + above + size[1]) + below
-        for (row, column), ax in np.ndenumerate(axes):
-            inside = np.array([x[column], y[row], *size])
-            ax.set_position(inside / np.tile(figure.get_size_inches(), 2))
+    before, after = margins.max(axis=0)[:, [0, 2]].T  # of each column
+    below, above = margins.max(axis=1)[:, [1, 3]].T  # of each row
+    size = np.array([wide - (before + after).sum(), high - low - (below + above).sum()])
+    size = size / (across, down)
+    x = np.cumsum(before + after + size[0]) - after - size[0]
+    y = high - np.cumsum(below + above + size[1]) + below
+    for (row, column), ax in np.ndenumerate(axes):
+        inside = np.array([x[column], y[row], *size])
+        ax.set_position(inside / np.tile(figure.get_size_inches(), 2))
 
 
 def _legend(panels: Sequence[Panel]) -> list[Line2D]:
