@@ -12,7 +12,7 @@ from snakemake.utils import min_version, validate
 from workflow.operate import unfinished
 from workflow.plan.expand import chosen_papers, lenders, load, priorities
 from workflow.plan.wishes import check_cores, check_folders, heed_force
-from workflow.trace.cells import PUBLISHED
+from workflow.trace.curves import PUBLISHED
 
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
 

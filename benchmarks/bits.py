@@ -125,7 +125,7 @@ def made(set_: Mapping[str, str]) -> list[Line]:
                     check=False,
                 )
                 said = (done.stderr.strip().splitlines() or ["no word"])[-1]
-                path = Path(folder, plan.cell(problem, curve).record(SEED))
+                path = Path(folder, plan.curve(problem, curve).record(SEED))
                 line = Line(f"{paper}/{problem}/{curve}", "", said, "")
                 found.append(_filled(line, path) if path.exists() else line)
     return found

@@ -15,7 +15,7 @@ from workflow.plan import expand, reader
 from workflow.plan.nearest import or_nearest
 from workflow.plan.resolve import ROOT, papers
 from workflow.trace import seeds
-from workflow.trace.cells import PUBLISHED, Study
+from workflow.trace.curves import PUBLISHED, Study
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -20,7 +20,7 @@ from problems.api import Problem
 from problems.gp_samples import within_model
 from workflow.plan.expand import load
 from workflow.plan.parameters import flat, nested, signature
-from workflow.trace.cells import own_parameters
+from workflow.trace.curves import own_parameters
 from workflow.trace.seeds import rng
 
 SEED = 300
@@ -39,9 +39,9 @@ def functions(d: int) -> Problem:
     )
 
 
-def built(problem: Problem, curve: str, changes: Mapping[str, Any] | None = None) -> Optimizer:
+def built(problem: Problem, label: str, changes: Mapping[str, Any] | None = None) -> Optimizer:
     """A method as published on the synthetic task, kernels known."""
-    entry = load("lcbo", "paper").cell("syn-25", curve).algorithm_entry
+    entry = load("lcbo", "paper").curve("syn-25", label).algorithm_entry
     known = signature(entry["is"], "algorithms")
     parameters = {**flat(own_parameters(entry), known), **(changes or {})}
     parameters["surrogate.kernels"] = problem.reveals["kernels"]

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from workflow.trace import curve_file
-from workflow.trace.cells import PUBLISHED
+from workflow.trace.curves import PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())

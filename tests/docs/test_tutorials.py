@@ -109,7 +109,7 @@ def test_the_template_of_a_paper_has_every_scale(tmp_path, scale):
     (tmp_path / "papers").mkdir()
     text = (ROOT / "papers" / "_template.yaml").read_text()
     (tmp_path / "papers" / "mine.yaml").write_text(text)
-    assert len(load("mine", scale, root=tmp_path).cells) == 6
+    assert len(load("mine", scale, root=tmp_path).curves) == 6
 
 
 def test_the_table_of_parameters_to_copy_names_entries_that_are_there():

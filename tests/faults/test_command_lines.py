@@ -22,7 +22,7 @@ from workflow.data.raw_file import Rejected
 from workflow.plan import expand, wishes
 from workflow.plan.nearest import nearest_name
 from workflow.run import job
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 ROOT = checkout.ROOT
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -7,7 +7,7 @@ import yaml
 
 from tests.faults import steep
 from workflow.plan import expand
-from workflow.trace.cells import PlanError, parse_seeds
+from workflow.trace.curves import PlanError, parse_seeds
 
 MINI = (
     steep.checkout.MINI
@@ -50,7 +50,7 @@ def changed(old, new):
 
 def test_without_a_slip_it_is_a_plan(root):
     (root / "papers" / "mini.yaml").write_text(MINI)
-    assert len(expand.load("mini", "smoke", root=root).cells) == 3
+    assert len(expand.load("mini", "smoke", root=root).curves) == 3
 
 
 NO_KEYS = "line 1: expected keys such as paper, scales and runs, got"
@@ -215,7 +215,7 @@ def test_seeds_that_nobody_planned_are_no_first_seed(root):
     for seeds in ("5-9", "2"):
         said = f"expected some of the seeds 0-1 of scale smoke, got {seeds}"
         assert said in refusal(root, MINI, seeds=seeds)
-    assert expand.load("mini", "smoke", root=root, seeds="1-9").cells[0].seeds == (1,)
+    assert expand.load("mini", "smoke", root=root, seeds="1-9").curves[0].seeds == (1,)
 
 
 def test_seeds_that_are_no_range_are_refused():

@@ -38,7 +38,7 @@ def chosen(name, **options):
     ],
 )
 def test_a_preset_is_the_papers_own_run(name, preset):
-    """The workflow's cell of the same algorithm, problem and reading has the same parameters."""
+    """The workflow's curve of the same algorithm, problem and reading has the same parameters."""
     one = line(name)
     reading = one.public if preset == PUBLIC else ""
     plan = planned(one.paper)
@@ -47,7 +47,7 @@ def test_a_preset_is_the_papers_own_run(name, preset):
         problem = next(where for where, what in plan.aliases if what == curve)
     else:
         problem = one.like
-    entry = plan.cell(problem, curve).algorithm_entry
+    entry = plan.curve(problem, curve).algorithm_entry
     mine = chosen(name, preset=preset, like=problem)
     theirs = {key: value for key, value in parameters.dotted(dict(entry)).items() if key in mine}
     assert set(theirs) == set(mine)

@@ -36,7 +36,7 @@ from tests.parity.divergence import assert_parts_at, assert_same_run, first_dive
 from workflow.plan.expand import load
 from workflow.run.instance import build_problem
 from workflow.trace import seeds
-from workflow.trace.cells import own_parameters
+from workflow.trace.curves import own_parameters
 
 ORACLES = Path(__file__).parent / "oracles"
 STEP = json.loads((ORACLES / "dumbo-step.json").read_text(encoding="utf-8"))
@@ -170,11 +170,11 @@ def test_mutants_of_the_acquisition_are_noticed_at_the_first_factor(mutant):
 
 
 def camel():
-    return build_problem(load("dumbo", "paper").cell("six-hump-camel", "DuMBO"), 0)
+    return build_problem(load("dumbo", "paper").curve("six-hump-camel", "DuMBO"), 0)
 
 
 def of_reading(curve):
-    return own_parameters(load("dumbo", "paper").cell("six-hump-camel", curve).algorithm_entry)
+    return own_parameters(load("dumbo", "paper").curve("six-hump-camel", curve).algorithm_entry)
 
 
 def method(curve, seed, **changes):

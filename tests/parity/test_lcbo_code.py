@@ -44,12 +44,12 @@ def true(x):
 @cache
 def settings():
     """The reading `official-code`, its kernels those that the methods of the authors are given."""
-    cell = load("lcbo", "paper").cell("syn-25", "LCBO@official-code")
+    curve = load("lcbo", "paper").curve("syn-25", "LCBO@official-code")
     kernels = [
         {"lengthscale": float(scale), "outputscale": 1.0, "mean": OFFSET if j else 0.0}
         for j, scale in enumerate(oracle()["lengthscales"])
     ]
-    entry = {name: value for name, value in cell.algorithm_entry.items() if name != "is"}
+    entry = {name: value for name, value in curve.algorithm_entry.items() if name != "is"}
     return changed(entry, kernels=kernels)
 
 
@@ -116,7 +116,7 @@ def mutant(seed, evaluations, changes):
 def test_the_noise_of_all_methods_is_that_of_the_observations():
     paper = load("lcbo", "paper")
     for method in ("LCBO", "CEI", "EPBO", "SCBO", "HDsafeBO"):
-        entry = paper.cell("truss", method).algorithm_entry
+        entry = paper.curve("truss", method).algorithm_entry
         assert entry["surrogate"]["noise_units"] == "observed"
 
 

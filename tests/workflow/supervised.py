@@ -13,6 +13,6 @@ def make(*targets):
         supervisor.make(target)
 
 
-def run(cell, seed=0):
-    """The target of one seed of a cell."""
-    return Target(cell, seed, cell.record(seed))
+def run(curve, seed=0):
+    """The target of one seed of a curve."""
+    return Target(curve, seed, curve.record(seed))

@@ -11,13 +11,13 @@ from workflow.measure.store import Store
 from workflow.plan import published_numbers, resolve
 from workflow.plan.paper import Paper
 from workflow.trace import record
-from workflow.trace.cells import Cell, Study, with_data
+from workflow.trace.curves import Curve, Study, with_data
 
 SHA = "0" * 64
 PROVENANCE = {"commit": "c0ffee", "machine": "M", "python": "3.11", "libraries": {}}
 
 
-def cell(
+def curve(
     problem, algorithm, seeds, budget, *, scale="paper", variant="", reading="", settings=None
 ):
     problem_entry = {"is": "tables.abalone", "data": "abalone", "budget": budget, "init": {"n": 1}}
@@ -27,8 +27,8 @@ def cell(
     named = {"paper": "toy", "scale": scale, "problem": problem, "algorithm": algorithm}
     named |= {"algorithm_reading": reading, "variant": variant, "seeds": tuple(range(seeds))}
     entries = {"problem_entry": problem_entry, "algorithm_entry": algorithm_entry}
-    digest = resolve.cell_digest(problem_entry, algorithm_entry, budget)
-    return Cell(**named, **entries, budget=budget, digest=digest)
+    digest = resolve.curve_digest(problem_entry, algorithm_entry, budget)
+    return Curve(**named, **entries, budget=budget, digest=digest)
 
 
 class Toy:
@@ -36,7 +36,7 @@ class Toy:
 
     def __init__(self, root, *, scale="paper", data="real", budget=60, seeds=10):
         self.root, self.scale, self.data, self.budget, self.seeds = root, scale, data, budget, seeds
-        self.cells = {}
+        self.curves = {}
         self.studies = {}
         self.entry = {
             "paper": {"key": "toy2026", "title": "A toy", "venue": "nowhere"},
@@ -65,8 +65,8 @@ class Toy:
         (the optimum is 1). `which` are reading, variant and `settings` that the reading changes.
         """
         sizes = seeds or self.seeds, budget or self.budget
-        made = cell(problem, algorithm, *sizes, scale=self.scale, **which)
-        self.cells[problem, made.curve] = made
+        made = curve(problem, algorithm, *sizes, scale=self.scale, **which)
+        self.curves[problem, made.label] = made
         for seed in made.seeds:
             self.write(made, seed, dict(true(seed)))
         return made
@@ -81,7 +81,7 @@ class Toy:
         times = {"seconds": none, "timing.ask": none + 1e-3, "timing.tell": none}
         full = {"evaluation": index, "batch": index, "query": index, "y": values, "true": values}
         full |= {**times, **columns}
-        named = {"scale": self.scale, "problem": made.problem_name, "curve": made.curve}
+        named = {"scale": self.scale, "problem": made.problem_name, "curve": made.label}
         recommended = {"query": int(np.argmax(values)), "true": float(values[-1])}
         named |= {"best": 1.0, "recommendation": recommended, **changes}
         return self._write(made, number, full, named)
@@ -116,8 +116,8 @@ class Toy:
 
     @property
     def paper(self):
-        cells, reached = tuple(self.cells.values()), frozenset(self._reached())
-        return Paper("toy", self.scale, self.entry, cells, self.cells, self.studies, reached)
+        curves, reached = tuple(self.curves.values()), frozenset(self._reached())
+        return Paper("toy", self.scale, self.entry, curves, self.curves, self.studies, reached)
 
     def _reached(self):
         """Whom a reading reaches: here whoever has the parameter in the YAML."""

@@ -146,10 +146,10 @@ def finish(copy):
 def test_ten_thousand_runs_are_as_many_jobs_or_few_and_keep_their_limits(tmp_path):
     (tmp_path / "apart").mkdir()
     one = planned(make(tmp_path / "apart", seconds=400.0))
-    assert sum(len(cell.seeds) for cell in one.cells) == RUNS and not one.together()
+    assert sum(len(curve.seeds) for curve in one.curves) == RUNS and not one.together()
     copy = make(tmp_path, seconds=0.2)
     other = planned(copy)
-    assert sum(map(len, other.together().values())) == len(other.cells) == RUNS / SEEDS
+    assert sum(map(len, other.together().values())) == len(other.curves) == RUNS / SEEDS
 
     printed, most, _ = spent(copy, "workflow.status", "--scale", "paper")
     assert re.search(rf"^total +{RUNS} ", printed, re.MULTILINE) and most < 1024
@@ -183,13 +183,13 @@ def test_only_so_much_is_kept_and_what_was_asked_for_first_goes_first(monkeypatc
 
 @pytest.fixture
 def reading(tmp_path, monkeypatch):
-    """reading(cells) -> a toy store that keeps 1 MiB, three records of 5000 rows a cell."""
+    """reading(curves) -> a toy store that keeps 1 MiB, three records of 5000 rows a curve."""
     monkeypatch.setattr("os.fsync", lambda handle: None)
     monkeypatch.setattr(recent, "KEPT", MIB)
 
-    def made(cells, problem="p"):
-        toy = synthetic.Toy(tmp_path / str(cells), budget=ROWS, seeds=3)
-        for number in range(cells):
+    def made(curves, problem="p"):
+        toy = synthetic.Toy(tmp_path / str(curves), budget=ROWS, seeds=3)
+        for number in range(curves):
             values = np.linspace(0, 0.9, ROWS) - number
             toy.add(f"A{number}", lambda seed, values=values: {"true": values}, problem=problem)
         return toy.paper, toy.store()
@@ -212,18 +212,18 @@ def peak(task):
 @pytest.mark.parametrize("problem", ["p", "open"])
 def test_the_memory_of_a_report_does_not_grow_with_the_runs(reading, problem):
     peaks = []
-    for cells in (8, 32):
-        paper, store = reading(cells, problem)
+    for curves in (8, 32):
+        paper, store = reading(curves, problem)
 
         def report(paper=paper, store=store):
-            store.check(paper.cells)
-            for cell in paper.cells:
+            store.check(paper.curves)
+            for curve in paper.curves:
                 ends = store.remembered(
-                    (cell.name, "end"),
-                    lambda cell=cell: store.values(cell, "cumulative_regret")[:, -1],
+                    (curve.name, "end"),
+                    lambda curve=curve: store.values(curve, "cumulative_regret")[:, -1],
                 )
                 assert ends.shape == (3,)
-                assert store.data(cell) == "real"
+                assert store.data(curve) == "real"
 
         peaks.append(peak(report))
     grown = np.subtract(peaks[1], peaks[0]) / (24 * 3)
@@ -233,7 +233,7 @@ def test_the_memory_of_a_report_does_not_grow_with_the_runs(reading, problem):
 
 def test_a_metric_that_was_forgotten_is_computed_again(reading):
     paper, store = reading(40)
-    first = [store.values(cell, "simple_regret")[:, -1].copy() for cell in paper.cells]
-    again = [store.values(cell, "simple_regret")[:, -1] for cell in paper.cells]
+    first = [store.values(curve, "simple_regret")[:, -1].copy() for curve in paper.curves]
+    again = [store.values(curve, "simple_regret")[:, -1] for curve in paper.curves]
     np.testing.assert_array_equal(first, again)
     np.testing.assert_allclose(np.array(first)[:, 0], 0.1 + np.arange(40))

@@ -20,7 +20,7 @@ from workflow.plan.lines import Drawing, FigureLine, Level
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import draws_instance
 from workflow.plan.selection import algorithm_of, panel_options, places, published_series
-from workflow.trace.cells import Cell, own_parameters
+from workflow.trace.curves import Curve, own_parameters
 
 ABSCISSA = "(x)"
 CONTROLS = ("random-search", "uniform")  # grey wherever they are
@@ -155,8 +155,8 @@ def looks_of(paper: Paper, panels: Sequence[FigureLine]) -> dict[str, Look]:
     An algorithm keeps its look; only where a figure compares several curves of one alone do hues
     tell them apart.
     """
-    named = [(panel, curve) for panel in panels for curve in _curves(panel)]
-    labels = list(dict.fromkeys(curve for _, curve in named))
+    named = [(panel, label) for panel in panels for label in _curves(panel)]
+    labels = list(dict.fromkeys(label for _, label in named))
     drawn = {algorithm_of(label) for label in labels}
     of_dots = any(panel.kind == "dots" for panel in panels)
     found: dict[str, Look] = {}
@@ -195,24 +195,24 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
     dotted = panel.kind == "dots"
     planned = places(paper, panel)
     here = {label for label, _ in planned}
-    read: list[tuple[str, Cell, tuple[int, ...], Array]] = []
+    read: list[tuple[str, Curve, tuple[int, ...], Array]] = []
     common = frozenset[int]() if dotted else _common(paper, store, panel, planned)
-    for label, cell in planned:
-        timeouts += store.lacks({label: cell})
+    for label, curve in planned:
+        timeouts += store.lacks({label: curve})
         try:
-            read.append((label, cell, *_values(paper, store, panel, cell, common)))
+            read.append((label, curve, *_values(paper, store, panel, curve, common)))
         except NotRun:
             missing.append(label)
     ends = [panel.to] if panel.to else []
     ends += [values.shape[1] for *_, values in read] if panel.shortest else []
     to = min(ends, default=None)
-    for label, cell, mine, values in read:
+    for label, curve, mine, values in read:
         seeds.add(len(values))
-        lengths.add(cell.budget)
-        data.add(store.data(cell))
-        versions.update(store.versions(cell))
-        style = looks.get(label) or look(cell.algorithm)
-        hollow = bool(cell.algorithm_reading) and not panel.reading
+        lengths.add(curve.budget)
+        data.add(store.data(curve))
+        versions.update(store.versions(curve))
+        style = looks.get(label) or look(curve.algorithm)
+        hollow = bool(curve.algorithm_reading) and not panel.reading
         if dotted:
             dots.append(Dots(label, style, mine, values[:, -1], hollow))
         else:
@@ -250,7 +250,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
         missing=missing,
         elsewhere=[] if dotted else [label for label in _curves(panel) if label not in here],
         is_cut=any(
-            len(store.seeds(cell)) > len(common) > 0 for _, cell in planned if store.has(cell)
+            len(store.seeds(curve)) > len(common) > 0 for _, curve in planned if store.has(curve)
         ),
         timeouts=timeouts,
         versions=frozenset(versions),
@@ -258,7 +258,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
 
 
 def _common(
-    paper: Paper, store: Store, panel: FigureLine, planned: Sequence[tuple[str, Cell]]
+    paper: Paper, store: Store, panel: FigureLine, planned: Sequence[tuple[str, Curve]]
 ) -> frozenset[int]:
     """The seeds over which all curves of a panel are drawn; none where each is drawn over its own.
 
@@ -266,35 +266,35 @@ def _common(
     seeds in common each is drawn over its own all the same, and the panel says so, as it does
     where seeds are repetitions of one problem.
     """
-    cells = [cell for _, cell in planned]
-    if not any(map(_is_instance, cells)):
+    curves = [curve for _, curve in planned]
+    if not any(map(_is_instance, curves)):
         return frozenset()
     if panel.relative_to:
-        cells += [paper.cell(cell.problem_name, panel.relative_to) for cell in cells]
-    there = [set(store.seeds(cell)) for cell in cells if store.has(cell)]
+        curves += [paper.curve(curve.problem_name, panel.relative_to) for curve in curves]
+    there = [set(store.seeds(curve)) for curve in curves if store.has(curve)]
     common = frozenset(set.intersection(*there)) if there else frozenset[int]()
     return common if len(common) > 1 or all(common == seeds for seeds in there) else frozenset()
 
 
-def _is_instance(cell: Cell) -> bool:
-    """Whether a seed of a cell is an instance of its problem, or a part of its data."""
-    entry = cell.problem_entry
+def _is_instance(curve: Curve) -> bool:
+    """Whether a seed of a curve is an instance of its problem, or a part of its data."""
+    entry = curve.problem_entry
     return draws_instance(entry["is"]) or "seed" in own_parameters(entry).values()
 
 
 def _values(
-    paper: Paper, store: Store, panel: FigureLine, cell: Cell, common: Collection[int]
+    paper: Paper, store: Store, panel: FigureLine, curve: Curve, common: Collection[int]
 ) -> tuple[tuple[int, ...], Array]:
-    """What a panel shows of a cell: its seeds, and a row of values for each. Raises NotRun."""
+    """What a panel shows of a curve: its seeds, and a row of values for each. Raises NotRun."""
 
-    def of(run: Cell) -> tuple[tuple[int, ...], Array]:
+    def of(run: Curve) -> tuple[tuple[int, ...], Array]:
         seeds, values = store.seeds(run), store.values(run, panel.metric)
         kept = [row for row, seed in enumerate(seeds) if not common or seed in common]
         return tuple(seeds[row] for row in kept), values[kept]
 
-    seeds, values = of(cell)
+    seeds, values = of(curve)
     if panel.relative_to:
-        others, base = of(paper.cell(cell.problem_name, panel.relative_to))
+        others, base = of(paper.curve(curve.problem_name, panel.relative_to))
         paired = [row for row, seed in enumerate(others) if seed in seeds]
         values = ratio_to(values, base[paired or slice(None)].mean(axis=0))
     return seeds, values
@@ -322,7 +322,7 @@ def _levels(
     return levels
 
 
-def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
+def _position(paper: Paper, label: str, labels: Iterable[str]) -> int:
     """Which variant a curve's own name names, or which reading where several share the panel, from
     1; 0 for neither, and for a variant that is borrowed.
     """
@@ -331,7 +331,7 @@ def _position(paper: Paper, label: str, curves: Iterable[str]) -> int:
         known = list(paper.entry.get("variants", {}))
         return 1 + known.index(variant) if variant in known else 0
     algorithm, _, reading = head.partition("@")
-    named = [curve for curve in curves if curve.startswith(f"{algorithm}@")]
+    named = [other for other in labels if other.startswith(f"{algorithm}@")]
     return 1 + named.index(label) if reading and len(named) > 1 else 0
 
 

@@ -26,9 +26,9 @@ from workflow.measure.store import NotRun, Store
 from workflow.plan.lines import PictureLine
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import signature
-from workflow.plan.selection import line_of, picture_cells
+from workflow.plan.selection import line_of, picture_curves
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import Cell, PlanError, own_parameters
+from workflow.trace.curves import Curve, PlanError, own_parameters
 from workflow.trace.seeds import with_seed
 
 WARNING = "#B00000"
@@ -42,18 +42,18 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
     Raises PlanError, BadRecord, NotRun.
     """
     line = line_of(paper, "pictures", name, PictureLine)
-    cells, drawer = picture_cells(paper, name), drawer_of(line)
-    store.check(cells)
-    best = best_of(store, cells)
-    missing = ", ".join(cell.curve for cell in cells if not store.has(cell))
-    other = store.of_other_code(cells)
+    curves, drawer = picture_curves(paper, name), drawer_of(line)
+    store.check(curves)
+    best = best_of(store, curves)
+    missing = ", ".join(curve.label for curve in curves if not store.has(curve))
+    other = store.of_other_code(curves)
     paths = [folder / f"{name}.png"]
     with matplotlib.rc_context({**matplotlib.rcParamsDefault, **RC}):
-        picture = drawer(best, with_seed(own_parameters(cells[0].problem_entry), best.seed))
+        picture = drawer(best, with_seed(own_parameters(curves[0].problem_entry), best.seed))
         _put_title(picture.still, line, best)
         facts = [*picture.facts, f"MADE BY OTHER CODE: {other}" if other else ""]
         facts.append(f"not run: {missing}" if missing else "")
-        note = _small_print(paper, line, best, _compared(store, cells), facts)
+        note = _small_print(paper, line, best, _compared(store, curves), facts)
         _put_small_print(picture.still, note)
         with atomic(paths[0]) as temporary:
             picture.still.savefig(temporary, format="png", metadata={"Software": None})
@@ -75,14 +75,14 @@ def drawer_of(line: PictureLine) -> Drawer:
     return drawer
 
 
-def best_of(store: Store, cells: Sequence[Cell]) -> Best:
+def best_of(store: Store, curves: Sequence[Curve]) -> Best:
     """The evaluation with the least violation, among those the greatest true value, among those the
     first. Raises NotRun.
     """
-    runs = [(cell, seed) for cell in cells if store.has(cell) for seed in store.seeds(cell)]
+    runs = [(curve, seed) for curve in curves if store.has(curve) for seed in store.seeds(curve)]
     if not runs:
         raise NotRun(
-            f"expected a record of {', '.join(cell.name for cell in cells)}, found none: run the"
+            f"expected a record of {', '.join(curve.name for curve in curves)}, found none: run the"
             " workflow first"
         )
     designs, compared = [], 0
@@ -91,8 +91,8 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
         designs.append(best_design(found))
         compared += found.rows
     first = min(range(len(runs)), key=lambda i: (designs[i].violation, -designs[i].true))
-    (cell, seed), design = runs[first], designs[first]
-    record = store.record(cell, seed)
+    (curve, seed), design = runs[first], designs[first]
+    record = store.record(curve, seed)
     display = record.header["display"]
     return Best(
         query=design.query,
@@ -100,7 +100,7 @@ def best_of(store: Store, cells: Sequence[Cell]) -> Best:
         label=display["label"],
         unit=display["unit"],
         g=design.g,
-        curve=cell.curve,
+        curve=curve.label,
         seed=seed,
         evaluation=design.row + 1,
         evaluations=record.rows,
@@ -124,9 +124,9 @@ def _put_title(figure: Figure, line: PictureLine, best: Best) -> None:
     figure.suptitle(title, fontsize=10.5, color=colour)
 
 
-def _compared(store: Store, cells: Sequence[Cell]) -> str:
+def _compared(store: Store, curves: Sequence[Curve]) -> str:
     """Among which runs the best was looked for, in words."""
-    there = {cell.curve: len(store.seeds(cell)) for cell in cells if store.has(cell)}
+    there = {curve.label: len(store.seeds(curve)) for curve in curves if store.has(curve)}
     runs = sum(there.values())
     return f"{runs} {'run' if runs == 1 else 'runs'} of {', '.join(there)}"
 

@@ -26,7 +26,7 @@ from workflow.measure.store import Store, made_of
 from workflow.plan.lines import Drawing, ProfilePanel, ProfilesLine
 from workflow.plan.paper import Paper
 from workflow.plan.selection import algorithm_of, line_of, profile_panels, profile_runs
-from workflow.trace.cells import Cell
+from workflow.trace.curves import Curve
 
 POINTS = 201  # of the axis
 AXES = {
@@ -38,7 +38,7 @@ SAYS = (
     " the initial design from the best that any curve of the panel finds with that seed; without a"
     " feasible point no target is reached"
 )
-Cells = Mapping[str, Mapping[str, Cell]]
+Curves = Mapping[str, Mapping[str, Curve]]
 
 
 def draw(
@@ -50,35 +50,35 @@ def draw(
     """
     line, runs = line_of(paper, "profiles", name, ProfilesLine), profile_runs(paper, name)
     store.check(runs)
-    panels = [profile(store, line, own, cells) for own, cells in profile_panels(paper, line)]
+    panels = [profile(store, line, own, curves) for own, curves in profile_panels(paper, line)]
     shares = ", ".join(f"{target:g}" for target in line.targets)
     other, says = store.of_other_code(runs), SAYS.format(targets=shares)
     note = small_print(paper, line, panels, other=other, says=says)
     return write(paper, line, panels, note, folder, printed=printed)
 
 
-def profile(store: Store, line: ProfilesLine, panel: ProfilePanel, planned: Cells) -> Panel:
+def profile(store: Store, line: ProfilesLine, panel: ProfilePanel, planned: Curves) -> Panel:
     """One panel, over the curves that were run on all its problems and the seeds that they share.
 
     `planned` has the same curves for each problem.
     """
     run = [
-        curve
-        for curve in panel.curves
-        if all(curve in cells and store.has(cells[curve]) for cells in planned.values())
+        label
+        for label in panel.curves
+        if all(label in curves and store.has(curves[label]) for curves in planned.values())
     ]
-    kept = [cells[curve] for cells in planned.values() for curve in run]
-    seeds = sorted(set.intersection(*(set(store.seeds(cell)) for cell in kept))) if kept else []
+    kept = [curves[label] for curves in planned.values() for label in run]
+    seeds = sorted(set.intersection(*(set(store.seeds(curve)) for curve in kept))) if kept else []
     is_timed = line.over == "seconds"
     reached = np.array(
         [
-            _reached(store, [cells[curve] for curve in run], seeds, line.targets, is_timed)
-            for cells in (planned.values() if seeds else ())
+            _reached(store, [curves[label] for label in run], seeds, line.targets, is_timed)
+            for curves in (planned.values() if seeds else ())
         ]
     )
     x = _axis(reached) if is_timed else np.linspace(0, 1, POINTS)
     lines = [
-        _line(curve, x, reached[:, number], seeds) for number, curve in enumerate(run) if seeds
+        _line(label, x, reached[:, number], seeds) for number, label in enumerate(run) if seeds
     ]
     return Panel(
         title=panel.title,
@@ -87,20 +87,20 @@ def profile(store: Store, line: ProfilesLine, panel: ProfilePanel, planned: Cell
         options=Drawing(
             curves=panel.curves, xscale="log" if is_timed else "linear", ylim=[-0.02, 1.02]
         ),
-        data=made_of(store.data(cell) for cell in kept),
+        data=made_of(store.data(curve) for curve in kept),
         lines=lines,
         seeds=frozenset({len(seeds)} if lines else ()),
-        lengths=frozenset(cell.budget for cell in kept),
-        missing=[curve for curve in panel.curves if curve not in run],
-        is_cut=any(len(store.seeds(cell)) > len(seeds) for cell in kept),
-        timeouts=store.lacks({f"{cell.curve} on {cell.problem_name}": cell for cell in kept}),
-        versions=frozenset(version for cell in kept for version in store.versions(cell)),
+        lengths=frozenset(curve.budget for curve in kept),
+        missing=[label for label in panel.curves if label not in run],
+        is_cut=any(len(store.seeds(curve)) > len(seeds) for curve in kept),
+        timeouts=store.lacks({f"{curve.label} on {curve.problem_name}": curve for curve in kept}),
+        versions=frozenset(version for curve in kept for version in store.versions(curve)),
     )
 
 
 def _reached(
     store: Store,
-    cells: Sequence[Cell],
+    curves: Sequence[Curve],
     seeds: Sequence[int],
     targets: Sequence[float],
     is_timed: bool,
@@ -108,20 +108,20 @@ def _reached(
     """(curves, seeds, targets): when each of at least one curve reaches each target of one problem,
     as a share of the budget or in seconds; infinite where it does not.
     """
-    rows = [[store.seeds(cell).index(seed) for seed in seeds] for cell in cells]
-    last = min(store.values(cell, "best_feasible").shape[1] for cell in cells)
+    rows = [[store.seeds(curve).index(seed) for seed in seeds] for curve in curves]
+    last = min(store.values(curve, "best_feasible").shape[1] for curve in curves)
     best = np.array(
         [
-            store.values(cell, "best_feasible")[own, :last]
-            for cell, own in zip(cells, rows, strict=True)
+            store.values(curve, "best_feasible")[own, :last]
+            for curve, own in zip(curves, rows, strict=True)
         ]
     )
-    design = _design(cells[0])
+    design = _design(curves[0])
     needed = evaluations(best, design, np.asarray(targets))
     if not is_timed:
         return np.maximum(needed - design, 0) / (last - design)
     spent = [
-        store.values(cell, "seconds")[own, :last] for cell, own in zip(cells, rows, strict=True)
+        store.values(curve, "seconds")[own, :last] for curve, own in zip(curves, rows, strict=True)
     ]
     return _at(np.array(spent), needed)
 
@@ -145,9 +145,9 @@ def evaluations(best: Array, design: int, targets: Array) -> Array:
     return np.where(is_there.any(axis=3), when, np.inf)
 
 
-def _design(cell: Cell) -> int:
+def _design(curve: Curve) -> int:
     """The evaluations of the initial design that count as evaluations of a run."""
-    initial = cell.problem_entry["init"]
+    initial = curve.problem_entry["init"]
     return int(initial["n"]) if initial.get("counted", True) else 0
 
 
@@ -166,18 +166,18 @@ def _axis(reached: Array) -> Array:
     return np.logspace(low, high + 1e-9, POINTS) if high > low else known[:1]
 
 
-def _line(curve: str, x: Array, reached: Array, seeds: Sequence[int]) -> Line:
+def _line(label: str, x: Array, reached: Array, seeds: Sequence[int]) -> Line:
     """Mean and 95 % interval over the seeds of the share reached (problems, seeds, targets)."""
     shares = (reached[..., None] <= x).mean(axis=(0, 2))  # (seeds, points)
     low, high = interval(shares)
     return Line(
-        label=curve,
-        look=look(algorithm_of(curve)),
+        label=label,
+        look=look(algorithm_of(label)),
         x=x,
         centre=shares.mean(axis=0),
         low=np.clip(low, 0, 1),
         high=np.clip(high, 0, 1),
         n=len(seeds),
-        hollow="@" in curve,
+        hollow="@" in label,
         seeds=tuple(seeds),
     )

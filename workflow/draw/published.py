@@ -19,7 +19,7 @@ from workflow.measure.store import Store
 from workflow.plan.lines import GrowthTable
 from workflow.plan.paper import Paper
 from workflow.plan.selection import planned
-from workflow.trace.cells import Cell
+from workflow.trace.curves import Curve
 
 Row = dict[str, Any]
 
@@ -48,7 +48,7 @@ def rows(paper: Paper, store: Store) -> list[Row]:
 def _cells(
     one: Experiment, method: str, shown: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[str, str]]:
-    """Column and cell of a method, "-" where nothing is published or run."""
+    """Column and curve of a method, "-" where nothing is published or run."""
     candidates = {"": one.default, f" ({one.nearest.reading})": one.nearest}
     if not one.nearest.reading:
         del candidates[" ()"]
@@ -75,14 +75,14 @@ def _short(value: float) -> str:
     return f"{value:.0f}" if 1000 <= abs(value) < 1e6 else render.number(value)
 
 
-def reading_of(paper: Paper, store: Store, cell: Cell, name: str, shown: Collection[str]) -> str:
-    """The readings of a cell in words, and whether its metric `name` is that of the default run
+def reading_of(paper: Paper, store: Store, curve: Curve, name: str, shown: Collection[str]) -> str:
+    """The readings of a curve in words, and whether its metric `name` is that of the default run
     again, trace by trace, if that run is among those that are `shown`.
     """
-    readings = dict.fromkeys(filter(None, (cell.algorithm_reading, cell.problem_reading)))
-    usual = planned(paper, cell.problem, cell.algorithm, cell.variant)
+    readings = dict.fromkeys(filter(None, (curve.algorithm_reading, curve.problem_reading)))
+    usual = planned(paper, curve.problem, curve.algorithm, curve.variant)
     is_shown = bool(readings) and usual is not None and usual.name in shown
-    is_same = is_shown and usual and store.is_same(usual, cell, metric(name).reads)
+    is_same = is_shown and usual and store.is_same(usual, curve, metric(name).reads)
     return (", ".join(readings) or "default") + (SAME if is_same else "")
 
 

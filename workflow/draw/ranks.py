@@ -44,9 +44,16 @@ from workflow.measure.statistics import (
 from workflow.measure.store import Store, made_of
 from workflow.plan.lines import RanksLine
 from workflow.plan.paper import Paper
-from workflow.plan.selection import algorithm_of, complete, in_scale, line_of, rank_cells, rank_runs
+from workflow.plan.selection import (
+    algorithm_of,
+    complete,
+    in_scale,
+    line_of,
+    rank_curves,
+    rank_runs,
+)
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import Cell, PlanError
+from workflow.trace.curves import Curve, PlanError
 
 # inches: the figure, its title, a row, the axis with its words
 WIDTH, HEAD, LINE, AXIS = 6.2, 0.36, 0.24, 0.42
@@ -62,14 +69,14 @@ class Ranking:
     """N problems by k curves, all of them run, and what is left out for want of runs."""
 
     problems: Sequence[str]
-    curves: Sequence[str]
+    labels: Sequence[str]
     values: Array  # (N, k)
     seeds: Sequence[int]  # how many each problem's curves have in common
     data: Sequence[str]
     versions: Sequence[str]
     looks: Mapping[str, Look]
     left_out: Sequence[str] = ()  # who is not ranked, each with the reason
-    timeouts: Sequence[str] = ()  # cells that lack seeds, and how many
+    timeouts: Sequence[str] = ()  # curves that lack seeds, and how many
 
     @property
     def ranks(self) -> Array:
@@ -89,82 +96,86 @@ class Ranking:
     @property
     def difference(self) -> float:
         """Of mean ranks, from which on Nemenyi's test tells two methods apart."""
-        return critical_difference(len(self.curves), len(self.problems))
+        return critical_difference(len(self.labels), len(self.problems))
 
     @property
     def is_empty(self) -> bool:
         """Whether there is nothing to rank."""
-        return not self.problems or len(self.curves) < 2
+        return not self.problems or len(self.labels) < 2
 
 
 def ranking(paper: Paper, store: Store, name: str) -> Ranking:
     """The complete part of what was run of a line of ranks. Raises PlanError, BadRecords."""
-    line, planned = line_of(paper, "ranks", name, RanksLine), rank_cells(paper, name)
+    line, planned = line_of(paper, "ranks", name, RanksLine), rank_curves(paper, name)
     run = {
-        problem: [curve for curve, cell in row.items() if store.has(cell)]
+        problem: [label for label, curve in row.items() if store.has(curve)]
         for problem, row in planned.items()
     }
-    problems, curves = complete(run, list(next(iter(planned.values()))))
-    left_out = _left_out(paper, line, run, problems, curves)
+    problems, labels = complete(run, list(next(iter(planned.values()))))
+    left_out = _left_out(paper, line, run, problems, labels)
     seeds = {
-        problem: _common(store, [planned[problem][curve] for curve in curves])
+        problem: _common(store, [planned[problem][label] for label in labels])
         for problem in problems
     }
     left_out += [
         f"{problem}: its curves have no seed in common"
         for problem in problems
-        if curves and not seeds[problem]
+        if labels and not seeds[problem]
     ]
     problems = [problem for problem in problems if seeds[problem]]
-    kept = {problem: [planned[problem][curve] for curve in curves] for problem in problems}
-    values = [_row(store, cells, seeds[problem], line) for problem, cells in kept.items()]
-    every = [cell for cells in kept.values() for cell in cells]
+    kept = {problem: [planned[problem][label] for label in labels] for problem in problems}
+    values = [_row(store, curves, seeds[problem], line) for problem, curves in kept.items()]
+    every = [curve for curves in kept.values() for curve in curves]
     return Ranking(
         problems=problems,
-        curves=curves,
-        values=np.array(values).reshape(len(problems), len(curves)),
+        labels=labels,
+        values=np.array(values).reshape(len(problems), len(labels)),
         seeds=[len(seeds[problem]) for problem in problems],
-        data=[made_of(store.data(cell) for cell in cells) for cells in kept.values()],
-        versions=sorted({version for cell in every for version in store.versions(cell)}),
-        looks=_looks(curves),
+        data=[made_of(store.data(curve) for curve in curves) for curves in kept.values()],
+        versions=sorted({version for curve in every for version in store.versions(curve)}),
+        looks=_looks(labels),
         left_out=left_out,
-        timeouts=store.lacks({f"{cell.curve} on {cell.problem_name}": cell for cell in every}),
+        timeouts=store.lacks({f"{curve.label} on {curve.problem_name}": curve for curve in every}),
     )
 
 
-def _common(store: Store, cells: Sequence[Cell]) -> list[int]:
-    """The seeds that all cells have: they share instance and initial design."""
-    return sorted(set.intersection(*(set(store.seeds(cell)) for cell in cells))) if cells else []
+def _common(store: Store, curves: Sequence[Curve]) -> list[int]:
+    """The seeds that all curves have: they share instance and initial design."""
+    return (
+        sorted(set.intersection(*(set(store.seeds(curve)) for curve in curves))) if curves else []
+    )
 
 
-def _row(store: Store, cells: Sequence[Cell], seeds: Sequence[int], line: RanksLine) -> list[float]:
-    """The mean over some seeds of each cell's metric at the end of the shortest run; infinite where
-    one of them is.
+def _row(
+    store: Store, curves: Sequence[Curve], seeds: Sequence[int], line: RanksLine
+) -> list[float]:
+    """The mean over some seeds of each curve's metric at the end of the shortest run; infinite
+    where one of them is.
     """
-    at = min(cell.budget for cell in cells)
+    at = min(curve.budget for curve in curves)
     means = []
-    for cell in cells:
-        values = store.values(cell, line.metric)
+    for curve in curves:
+        values = store.values(curve, line.metric)
         ends = [
-            values[store.seeds(cell).index(seed), min(at, values.shape[1]) - 1] for seed in seeds
+            values[store.seeds(curve).index(seed), min(at, values.shape[1]) - 1] for seed in seeds
         ]
         if np.isnan(ends).any():
             raise PlanError(
-                f"ranks {line.id}: expected numbers, got NaN for {line.metric} of {cell.name}"
+                f"ranks {line.id}: expected numbers, got NaN for {line.metric} of {curve.name}"
                 f" after {at} evaluations: rank another metric"
             )
         means.append(float(np.mean(ends)))
     return means
 
 
-def _looks(curves: Sequence[str]) -> dict[str, Look]:
+def _looks(labels: Sequence[str]) -> dict[str, Look]:
     """An algorithm keeps its look; a further reading or variant of one that is there already
     differs in all but the hue.
     """
-    names = [algorithm_of(curve) for curve in curves]
+    names = [algorithm_of(label) for label in labels]
     return {
-        curve: look(name, names[:position].count(name))
-        for position, (curve, name) in enumerate(zip(curves, names, strict=True))
+        label: look(name, names[:position].count(name))
+        for position, (label, name) in enumerate(zip(labels, names, strict=True))
     }
 
 
@@ -173,7 +184,7 @@ def _left_out(
     line: RanksLine,
     run: Mapping[str, Collection[str]],
     problems: Sequence[str],
-    curves: Sequence[str],
+    labels: Sequence[str],
 ) -> list[str]:
     """Who is not ranked, and why, in words: `run` are the curves with records on each problem that
     is planned, `problems` and `curves` what is left.
@@ -183,16 +194,16 @@ def _left_out(
         for problem in line.problems
         if problem not in problems
     ]
-    for curve in line.curves:
-        if curve in curves:
+    for label in line.curves:
+        if label in labels:
             continue
-        nowhere = [problem for problem in problems if not in_scale(paper, problem, [curve])]
-        lacks = [problem for problem in problems if curve not in run[problem]]
+        nowhere = [problem for problem in problems if not in_scale(paper, problem, [label])]
+        lacks = [problem for problem in problems if label not in run[problem]]
         # a curve that is not planned on one of the problems is read on none
         why = (
             f"not planned on {', '.join(nowhere)}" if nowhere else f"not run on {', '.join(lacks)}"
         )
-        words.append(f"{curve}: {why}")
+        words.append(f"{label}: {why}")
     return words
 
 
@@ -200,15 +211,15 @@ def table(found: Ranking) -> pd.DataFrame:
     """A row for each problem and curve, and the mean ranks below."""
     names = ["problem", "curve", "mean", "rank", "seeds", "data"]
     rows = [
-        (problem, curve, found.values[i, j], found.ranks[i, j], found.seeds[i], found.data[i])
+        (problem, label, found.values[i, j], found.ranks[i, j], found.seeds[i], found.data[i])
         for i, problem in enumerate(found.problems)
-        for j, curve in enumerate(found.curves)
+        for j, label in enumerate(found.labels)
     ]
     if not found.is_empty:
         data = "; ".join(dict.fromkeys(found.data))
         rows += [
-            ("all", curve, np.nan, mean, min(found.seeds), data)
-            for curve, mean in zip(found.curves, found.means, strict=True)
+            ("all", label, np.nan, mean, min(found.seeds), data)
+            for label, mean in zip(found.labels, found.means, strict=True)
         ]
     return pd.DataFrame(rows, columns=names)
 
@@ -279,17 +290,17 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
     """A row for each curve, the best on top: its rank on each problem as dots, its mean rank as a
     marker. Bars beside the rows join what Nemenyi's test does not tell apart.
     """
-    means = [] if found.is_empty else sorted(zip(found.means, found.curves, strict=True))
-    curves, names = (
-        [curve for _, curve in means],
-        [f"{curve} ({mean:.2f})" for mean, curve in means],
+    means = [] if found.is_empty else sorted(zip(found.means, found.labels, strict=True))
+    labels, names = (
+        [label for _, label in means],
+        [f"{label} ({mean:.2f})" for mean, label in means],
     )
     note, outside = wrapped(small_print, WIDTH), list[str]()
     if found.left_out:
         outside = wrapped(f"NOT RANKED · {' · '.join(found.left_out)}", WIDTH)
     low = MARGIN + PRINTED_LINE * len(note)
     below = low + PRINTED_LINE * (len(outside) + 1) + AXIS
-    height = HEAD + LINE * max(len(curves), 2) + below
+    height = HEAD + LINE * max(len(labels), 2) + below
     left = max((inches(name, NAME) for name in names), default=0.0) + 3 * MARGIN
     figure = plt.figure(figsize=(WIDTH, height))
     inside = (left, below, WIDTH - left - MARGIN, height - HEAD - below)
@@ -299,8 +310,8 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
         ax.set_axis_off()
         ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", color=PALE)
     else:
-        _draw_ranks(ax, found, curves)
-        ax.set_yticks(range(len(curves)), names, fontsize=NAME)
+        _draw_ranks(ax, found, labels)
+        ax.set_yticks(range(len(labels)), names, fontsize=NAME)
     if outside:
         x, y, words = MARGIN / WIDTH, (low + 0.04) / height, "\n".join(outside)
         figure.text(x, y, words, va="bottom", fontsize=SMALL_PRINT, linespacing=1.15)
@@ -310,35 +321,35 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
     return figure
 
 
-def _draw_ranks(ax: Axes, found: Ranking, curves: Sequence[str]) -> None:
+def _draw_ranks(ax: Axes, found: Ranking, labels: Sequence[str]) -> None:
     """Curves in rows from the top."""
-    ranks_of = pd.DataFrame(found.ranks, columns=list(found.curves))[list(curves)]
+    ranks_of = pd.DataFrame(found.ranks, columns=list(found.labels))[list(labels)]
     equal = ranks_of.melt(var_name="curve", value_name="rank").value_counts().reset_index()
-    equal["row"] = equal["curve"].map(curves.index)
+    equal["row"] = equal["curve"].map(labels.index)
     seaborn.scatterplot(
         equal,
         x="rank",
         y="row",
         hue="curve",
-        palette={curve: found.looks[curve].colour for curve in curves},
+        palette={label: found.looks[label].colour for label in labels},
         size="count",
         sizes={count: DOT * count for count in equal["count"]},
         alpha=0.4,
         legend=False,
         ax=ax,
     )
-    for row, (curve, mean) in enumerate(ranks_of.mean().items()):
-        style = found.looks[str(curve)]
-        face = "white" if "@" in str(curve) else style.colour
+    for row, (label, mean) in enumerate(ranks_of.mean().items()):
+        style = found.looks[str(label)]
+        face = "white" if "@" in str(label) else style.colour
         marker = style.marker or "|"
         ax.plot(mean, row, marker, color=style.colour, markersize=7.5, markerfacecolor=face)
     bars = _bars(found)
     for number, (first, last) in enumerate(bars, 1):
-        x, ends = len(curves) + 0.2 + BAR * number, [first - 0.2, last + 0.2]
+        x, ends = len(labels) + 0.2 + BAR * number, [first - 0.2, last + 0.2]
         ax.plot([x, x], ends, color=DARK, linewidth=3, solid_capstyle="butt")
-    right = len(curves) + 0.4 + BAR * len(bars)
-    ax.set(xlim=(0.6, right), ylim=(len(curves) - 0.5, -0.5), ylabel="")
-    ax.set_xticks(range(1, len(curves) + 1))
+    right = len(labels) + 0.4 + BAR * len(bars)
+    ax.set(xlim=(0.6, right), ylim=(len(labels) - 0.5, -0.5), ylabel="")
+    ax.set_xticks(range(1, len(labels) + 1))
     ax.set_xlabel("rank on each problem (dots) and mean rank (marker)", fontsize=TICK)
 
 
@@ -347,5 +358,5 @@ def _bars(found: Ranking) -> list[tuple[int, int]]:
     test finds nothing.
     """
     if found.p > LEVEL:
-        return [(0, len(found.curves) - 1)]
+        return [(0, len(found.labels) - 1)]
     return indistinct(np.sort(found.means), found.difference)

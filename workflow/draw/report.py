@@ -20,7 +20,7 @@ from workflow.plan.exhibits import Exhibit, lines_of
 from workflow.plan.expand import load
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 from workflow.trace.record import BadRecord
 
 VERDICTS = "verdicts"

@@ -20,9 +20,9 @@ from workflow.plan import lines
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
-from workflow.plan.selection import panel_options, places, table_cells, table_of, table_runs
+from workflow.plan.selection import panel_options, places, table_curves, table_of, table_runs
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import Cell, PlanError
+from workflow.trace.curves import Curve, PlanError
 from workflow.trace.record import BadRecord
 
 Row = dict[str, Any]
@@ -60,26 +60,26 @@ def build(paper: Paper, store: Store, name: str) -> pd.DataFrame:
             return pd.DataFrame(published.growth(paper, store, line))
         case lines.PublishedTable():
             return pd.DataFrame(published.rows(paper, store))
-    cells = table_cells(paper, line)
-    shown = {cell.name for cell in cells}
+    curves = table_curves(paper, line)
+    shown = {curve.name for curve in curves}
     rows = [
-        _feasible(paper, store, cell, shown)
+        _feasible(paper, store, curve, shown)
         if isinstance(line, lines.FeasibleTable)
-        else _diagnostics(paper, store, line, cell, shown)
-        for cell in cells
+        else _diagnostics(paper, store, line, curve, shown)
+        for curve in curves
     ]
     return pd.DataFrame([row for row in rows if row])
 
 
-def _cell(cell: Any) -> str:
-    """A cell for people: numbers with three digits."""
-    return render.number(cell) if isinstance(cell, float) else render.quoted(cell)
+def _cell(value: Any) -> str:
+    """A value for people: numbers with three digits."""
+    return render.number(value) if isinstance(value, float) else render.quoted(value)
 
 
 def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -> str:
     """A table for people; `other` says which records other code made."""
     line = table_of(paper, name)
-    rows = [[_cell(cell) for cell in row] for row in table.itertuples(index=False)]
+    rows = [[_cell(value) for value in row] for row in table.itertuples(index=False)]
     where = f" ({line.where})" if line.where else ""
     parts = [
         f"# {render.quoted((line.title or name) + where)}",
@@ -108,19 +108,21 @@ def _parameters(paper: Paper, store: Store, line: lines.ParametersTable) -> list
     problems = line.problems or list(paper.entry["problems"])
     bands, rows = _bands(full), list[Row]()
     for algorithm in line.algorithms:
-        cells = {problem: full.cell(problem, algorithm) for problem in problems}
+        curves = {problem: full.curve(problem, algorithm) for problem in problems}
         values = {
-            f"{line.parameter} ({problem})": dotted(cell.algorithm_entry).get(line.parameter, "-")
-            for problem, cell in cells.items()
+            f"{line.parameter} ({problem})": dotted(curve.algorithm_entry).get(line.parameter, "-")
+            for problem, curve in curves.items()
         }
-        around = dict.fromkeys(band for cell in cells.values() for band in bands.get(cell.name, ()))
+        around = dict.fromkeys(
+            band for curve in curves.values() for band in bands.get(curve.name, ())
+        )
         rows.append(
             {
                 "algorithm": algorithm,
                 **values,
-                "evaluations": _by_problem({p: str(cell.budget) for p, cell in cells.items()}),
+                "evaluations": _by_problem({p: str(curve.budget) for p, curve in curves.items()}),
                 "repetitions": _by_problem(
-                    {p: _repetitions(paper, store, cell) for p, cell in cells.items()}
+                    {p: _repetitions(paper, store, curve) for p, curve in curves.items()}
                 ),
                 "band": "; ".join(around) or "-",
             }
@@ -142,15 +144,15 @@ def _by_problem(said: Mapping[str, str]) -> str:
     return "; ".join(f"{value} ({', '.join(problems)})" for value, problems in of.items())
 
 
-def _repetitions(paper: Paper, store: Store, cell: Cell) -> str:
+def _repetitions(paper: Paper, store: Store, curve: Curve) -> str:
     """How many repetitions of a published run are planned, and how many of these are there, which a
     report of another scale does not know.
     """
-    planned = f"{len(cell.seeds)} planned"
-    if paper.scale != cell.scale:
+    planned = f"{len(curve.seeds)} planned"
+    if paper.scale != curve.scale:
         return planned
     try:
-        return f"{len(store.seeds(cell))} of {planned}"
+        return f"{len(store.seeds(curve))} of {planned}"
     except NotRun:
         return f"0 of {planned}"
     except BadRecord:  # a table of what is published needs no records
@@ -158,14 +160,14 @@ def _repetitions(paper: Paper, store: Store, cell: Cell) -> str:
 
 
 def _bands(paper: Paper) -> dict[str, list[str]]:
-    """The bands that the figures of a paper draw around the curve of each of its cells, by name."""
+    """The bands that the figures of a paper draw around each of its curves, by name."""
     found: dict[str, list[str]] = {}
     for entry in paper.entry.get("figures", []):
         for panel in panel_options(paper, entry["id"]):
             if panel.study or panel.kind == "dots":
-                continue  # no curve of a cell, or none with a band
-            for _, cell in places(paper, panel):
-                found.setdefault(cell.name, []).append(BANDS[panel.band])
+                continue  # no curves, or none with a band
+            for _, curve in places(paper, panel):
+                found.setdefault(curve.name, []).append(BANDS[panel.band])
     return found
 
 
@@ -174,12 +176,12 @@ def _settings(paper: Paper, line: lines.SettingsTable) -> list[Row]:
     full = load(paper.name, "paper")
     rows = []
     for algorithm, names in line.settings.items():
-        cells = {
-            problem: dotted(full.cell(problem, algorithm).algorithm_entry)
+        values = {
+            problem: dotted(full.curve(problem, algorithm).algorithm_entry)
             for problem in line.problems
         }
-        if unknown := [name for name in names if any(name not in cell for cell in cells.values())]:
-            known = ", ".join(set.intersection(*map(set, cells.values())) - {"is"})
+        if unknown := [name for name in names if any(name not in one for one in values.values())]:
+            known = ", ".join(set.intersection(*map(set, values.values())) - {"is"})
             raise PlanError(
                 f"table {line.id}: {algorithm} has no parameter {', '.join(unknown)}; known:"
                 f" {known}"
@@ -188,42 +190,42 @@ def _settings(paper: Paper, line: lines.SettingsTable) -> list[Row]:
             {
                 "algorithm": algorithm,
                 "parameter": name,
-                **{problem: str(cell[name]) for problem, cell in cells.items()},
+                **{problem: str(own[name]) for problem, own in values.items()},
             }
             for name in names
         ]
     return rows
 
 
-def _feasible(paper: Paper, store: Store, cell: Cell, shown: Collection[str]) -> Row:
-    """The best feasible value at the end of one cell's runs, and how they came by it; empty where
+def _feasible(paper: Paper, store: Store, curve: Curve, shown: Collection[str]) -> Row:
+    """The best feasible value at the end of one curve's runs, and how they came by it; empty where
     there is no record. `shown` names the runs of the whole table.
     """
     try:
-        best = store.values(cell, "best_feasible")[:, -1]
+        best = store.values(curve, "best_feasible")[:, -1]
     except NotRun:
         return {}
     low, middle, high = _quartiles(best)
-    search = store.values(cell, "search_for_feasible")[:, -1]
+    search = store.values(curve, "search_for_feasible")[:, -1]
     searched = search[~np.isnan(search)]
     return {
-        "problem": cell.problem_name,
-        "algorithm": cell.algorithm,
-        "reading": published.reading_of(paper, store, cell, "best_feasible", shown),
+        "problem": curve.problem_name,
+        "algorithm": curve.algorithm,
+        "reading": published.reading_of(paper, store, curve, "best_feasible", shown),
         "seeds": len(best),
-        "evaluations": cell.budget,
+        "evaluations": curve.budget,
         "seeds with a feasible point": int(np.isfinite(best).sum()),
         "median": middle,
         "lower quartile": low,
         "upper quartile": high,
         "designs without a feasible point": len(searched),
         "median search from there": _quartiles(searched)[1] if len(searched) else np.nan,
-        "feasible evaluations": _last(store.values(cell, "feasible_evaluations")),
-        "descent over the last 30 %": float(np.median(store.values(cell, "late_descent")[:, -1])),
+        "feasible evaluations": _last(store.values(curve, "feasible_evaluations")),
+        "descent over the last 30 %": float(np.median(store.values(curve, "late_descent")[:, -1])),
         "seconds per 1000 evaluations": (
-            float(store.values(cell, "seconds")[:, -1].mean()) * 1000 / cell.budget
+            float(store.values(curve, "seconds")[:, -1].mean()) * 1000 / curve.budget
         ),
-        "data": store.data(cell),
+        "data": store.data(curve),
     }
 
 
@@ -240,87 +242,87 @@ def _quartiles(ends: np.ndarray) -> list[float]:
 
 
 def _diagnostics(
-    paper: Paper, store: Store, line: lines.DiagnosticsTable, cell: Cell, shown: Collection[str]
+    paper: Paper, store: Store, line: lines.DiagnosticsTable, curve: Curve, shown: Collection[str]
 ) -> Row:
-    """How one cell ended: regret, arms, batches, dictionary, seconds; empty where a partial report
+    """How one curve ended: regret, arms, batches, dictionary, seconds; empty where a partial report
     has no record. `shown` names the runs of the whole table.
     """
     try:
-        seeds = store.seeds(cell)
+        seeds = store.seeds(curve)
         if line.relative_to:
-            base = paper.cell(cell.problem_name, line.relative_to)
-            regret = store.relative(cell, "cumulative_regret", base)[:, -1]
+            base = paper.curve(curve.problem_name, line.relative_to)
+            regret = store.relative(curve, "cumulative_regret", base)[:, -1]
         else:
-            regret = store.values(cell, "cumulative_regret")[:, -1]
+            regret = store.values(curve, "cumulative_regret")[:, -1]
     except NotRun:
         return {}
     low, high = interval(regret)
-    size = np.concatenate([batch_sizes(store.record(cell, seed)) for seed in seeds])
-    seconds = store.values(cell, "seconds")
+    size = np.concatenate([batch_sizes(store.record(curve, seed)) for seed in seeds])
+    seconds = store.values(curve, "seconds")
     return {
-        "problem": cell.problem_name,
-        "algorithm": cell.algorithm,
-        "reading": published.reading_of(paper, store, cell, "cumulative_regret", shown),
+        "problem": curve.problem_name,
+        "algorithm": curve.algorithm,
+        "reading": published.reading_of(paper, store, curve, "cumulative_regret", shown),
         "seeds": len(seeds),
-        "evaluations": cell.budget,
+        "evaluations": curve.budget,
         "regret ratio" if line.relative_to else "regret": float(regret.mean()),
         "low": float(low),
         "high": float(high),
         **(
-            _of_arms(store, cell, size)
-            if is_on_arms(store.record(cell, seeds[0]))
-            else _on_a_box(store, cell)
+            _of_arms(store, curve, size)
+            if is_on_arms(store.record(curve, seeds[0]))
+            else _on_a_box(store, curve)
         ),
         **{
-            name.replace("_", " "): _last(store.values(cell, f"report.{name}"))
+            name.replace("_", " "): _last(store.values(curve, f"report.{name}"))
             for name in line.reports
         },
         "seconds per 1000 evaluations": float(seconds[:, -1].mean()) * 1000 / seconds.shape[1],
-        "data": store.data(cell),
+        "data": store.data(curve),
     }
 
 
-def _of_arms(store: Store, cell: Cell, size: np.ndarray) -> Row:
+def _of_arms(store: Store, curve: Curve, size: np.ndarray) -> Row:
     """Which arm was recommended, how large the batches were, what the sketch kept."""
-    arm, votes = _recommended(store, cell)
+    arm, votes = _recommended(store, curve)
     return {
-        "share stuck": float(store.values(cell, "stuck").mean()),
+        "share stuck": float(store.values(curve, "stuck").mean()),
         "recommended most": arm,
         "by seeds": votes,
-        "its regret": _regret_of(store, cell, arm),
+        "its regret": _regret_of(store, curve, arm),
         "mean batch": float(size.mean()) if len(size) else np.nan,
         "median batch": float(np.median(size)) if len(size) else np.nan,
         "largest batch": float(size.max()) if len(size) else np.nan,
-        "batches": float(store.values(cell, "batches")[:, -1].mean()),
-        "dictionary": _last(store.values(cell, "report.dictionary")),
-        "distinct arms": _last(store.values(cell, "report.distinct_arms")),
+        "batches": float(store.values(curve, "batches")[:, -1].mean()),
+        "dictionary": _last(store.values(curve, "report.dictionary")),
+        "distinct arms": _last(store.values(curve, "report.distinct_arms")),
     }
 
 
-def _on_a_box(store: Store, cell: Cell) -> Row:
+def _on_a_box(store: Store, curve: Curve) -> Row:
     """Regret of what was recommended, and how far a query after the initial design ever was from
     all before it, side length 1.
     """
     return {
-        "recommendation regret": _last(store.values(cell, "recommendation_regret")),
+        "recommendation regret": _last(store.values(curve, "recommendation_regret")),
         "farthest new query": max(
-            farthest_query(store.record(cell, seed)) for seed in store.seeds(cell)
+            farthest_query(store.record(curve, seed)) for seed in store.seeds(curve)
         ),
     }
 
 
-def _recommended(store: Store, cell: Cell) -> tuple[str, int]:
+def _recommended(store: Store, curve: Curve) -> tuple[str, int]:
     """The arm that most seeds recommend at the end, and how many do; the first of equals."""
     arms = Counter(
-        str(store.record(cell, seed).header["recommendation"]["query"])
-        for seed in store.seeds(cell)
+        str(store.record(curve, seed).header["recommendation"]["query"])
+        for seed in store.seeds(curve)
     )
     return arms.most_common(1)[0]
 
 
-def _regret_of(store: Store, cell: Cell, arm: str) -> float:
-    for seed in store.seeds(cell):
-        header = store.record(cell, seed).header
+def _regret_of(store: Store, curve: Curve, arm: str) -> float:
+    for seed in store.seeds(curve):
+        header = store.record(curve, seed).header
         if str(header["recommendation"]["query"]) == arm:
             return float(header["best"] - header["recommendation"]["true"])
     return float("nan")

@@ -75,7 +75,7 @@ from workflow.plan.statements import (
     ClaimEntry,
     Requirement,
 )
-from workflow.trace.cells import DEFAULT, Cell, PlanError, seed_range
+from workflow.trace.curves import DEFAULT, Curve, PlanError, seed_range
 
 AS_PRINTED = "as printed"  # the setting of what the paper says
 
@@ -269,7 +269,7 @@ def _compares_nothing(paper: Paper, check: AnyCheck, reading: str) -> bool:
     if check.opposite:
         return False
     pairs = [
-        [selection.place(paper, problem, curve, reading=reading, variant=variant) for curve in both]
+        [selection.place(paper, problem, label, reading=reading, variant=variant) for label in both]
         for problem in problems_of(paper, check)
         for both in product(
             *(named(paper, check, side, problem, reading) for side in ("left", "right"))
@@ -388,7 +388,7 @@ def _refuted_by(
     verdict: Verdict,
     evidence: Evidence,
     claim: ClaimEntry,
-    pairs: Sequence[tuple[Cell | None, Cell]],
+    pairs: Sequence[tuple[Curve | None, Curve]],
 ) -> bool:
     """Whether a comparison that refutes a claim under a reading has a run of the reading's own."""
     own = {run.name for _, run in pairs}
@@ -520,11 +520,11 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
         values = [float(found.min()), float(found.max())] if len(found) else [math.nan]
         where = f"{required.column} of {check.study}"
     else:
-        curve, problem = required.curve, required.problem
-        where = f"{required.parameter} of {curve} on {problem}"
-        if evidence.leaves_out(check, problem, curve):
+        label, problem = required.curve, required.problem
+        where = f"{required.parameter} of {label} on {problem}"
+        if evidence.leaves_out(check, problem, label):
             return f"{where} belongs to no run of scale {evidence.paper.scale}"
-        values = [_parameter(evidence.place(check, problem, curve), required.parameter)]
+        values = [_parameter(evidence.place(check, problem, label), required.parameter)]
     for bound, text, keeps in (
         (required.at_least, "at least", ge),
         (required.at_most, "at most", le),
@@ -538,17 +538,17 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
     return ""
 
 
-def _parameter(cell: Cell, name: str) -> Any:
-    entry = flat(cell.algorithm_entry, {name})
+def _parameter(curve: Curve, name: str) -> Any:
+    entry = flat(curve.algorithm_entry, {name})
     if name not in entry:
         raise PlanError(
-            f"{cell.name}: no parameter {name!r} to check a hypothesis on; known:"
+            f"{curve.name}: no parameter {name!r} to check a hypothesis on; known:"
             f" {', '.join(entry)}"
         )
     value = entry[name]
     if isinstance(value, dict):
         raise PlanError(
-            f"{cell.name}: {name} is given by the problem, so that no hypothesis can be checked on"
+            f"{curve.name}: {name} is given by the problem, so that no hypothesis can be checked on"
             " it before a run"
         )
     return value
@@ -556,6 +556,6 @@ def _parameter(cell: Cell, name: str) -> Any:
 
 def command(run: Run, first: int = 0) -> str:
     """What makes the records of a run again, of all its seeds or of the first so many."""
-    place = f"{run.problem_name} {run.curve}" if isinstance(run, Cell) else f"studies {run.id}"
+    place = f"{run.problem_name} {run.label}" if isinstance(run, Curve) else f"studies {run.id}"
     seeds = seed_range(run.seeds[: first or None])
     return f"python -m workflow.run {run.paper} {place} {seeds} --scale {run.scale}"

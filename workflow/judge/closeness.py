@@ -31,7 +31,7 @@ from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
 from workflow.plan.reads import claims_of, problems_of
 from workflow.plan.statements import AnyCheck, ClaimEntry
-from workflow.trace.cells import DEFAULT, Cell, PlanError
+from workflow.trace.curves import DEFAULT, Curve, PlanError
 
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
 MARGIN = 1.1  # in the geometric mean over methods
@@ -213,13 +213,13 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
     """
     nearest = experiment.nearest
     compares = bool(check.listed("left") and check.listed("right"))
-    curves = [curve for side in ("left", "right", "curves") for curve in check.listed(side)]
+    labels = [label for side in ("left", "right", "curves") for label in check.listed(side)]
     if compares and nearest.score >= experiment.alike:
         yield (
             f"the setting tells the methods apart no better than one number for all of them would"
             f" ({nearest.score:.2g}, {experiment.alike:.2g})"
         )
-    for method in dict.fromkeys(map(selection.algorithm_of, curves)):
+    for method in dict.fromkeys(map(selection.algorithm_of, labels)):
         fits = [
             fit
             for fit in nearest.fits
@@ -257,8 +257,8 @@ def _fits(paper: Paper, store: Store, panels: Iterable[Panel], reading: str) -> 
         for method in published_numbers.panel(paper.name, panel["panel"]):
             if method == panel.get("relative_to"):
                 continue  # over itself
-            cell = _run(paper, panel["problem"], method, reading)
-            yield _fit(paper, store, panel, method, cell)
+            curve = _run(paper, panel["problem"], method, reading)
+            yield _fit(paper, store, panel, method, curve)
 
 
 def _leaves(value: object) -> int:
@@ -266,7 +266,7 @@ def _leaves(value: object) -> int:
     return sum(map(_leaves, value.values())) if isinstance(value, Mapping) else 1
 
 
-def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Cell | None:
+def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Curve | None:
     """The run of a method under a reading; None where none is planned."""
     try:
         return selection.place(paper, problem, method, reading=reading)
@@ -274,11 +274,11 @@ def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Cel
         return None
 
 
-def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | None) -> Fit:
+def _fit(paper: Paper, store: Store, panel: Panel, method: str, curve: Curve | None) -> Fit:
     points: list[tuple[int, float, float]] = []
     with suppress(NotRun, PlanError):
-        if cell:
-            values, published = measured(paper, store, panel, cell), theirs(paper, panel, method)
+        if curve:
+            values, published = measured(paper, store, panel, curve), theirs(paper, panel, method)
             points = [
                 (t, _over_seeds(panel, values[:, t - 1]), published(t))
                 for t in panel["at"]
@@ -293,11 +293,11 @@ def _fit(paper: Paper, store: Store, panel: Panel, method: str, cell: Cell | Non
         panel.get("statistic", MEAN),
         method,
         panel.get("scored", True),
-        (cell.algorithm_reading or cell.problem_reading) if cell else "",
+        (curve.algorithm_reading or curve.problem_reading) if curve else "",
         at,
         ours,
         printed,
-        seeds=len(store.seeds(cell)) if cell and points else 0,
+        seeds=len(store.seeds(curve)) if curve and points else 0,
     )
 
 
@@ -326,22 +326,22 @@ def theirs(paper: Paper, panel: Panel, method: str) -> Callable[[int], float]:
     return lambda t: read(series, t) / (read(base, t) if base else 1.0)
 
 
-def measured(paper: Paper, store: Store, panel: Panel, cell: Cell) -> Array:
+def measured(paper: Paper, store: Store, panel: Panel, curve: Curve) -> Array:
     """What a panel sets beside published numbers, of one run: a row a seed, a column an evaluation.
 
     Raises NotRun where the run, or the one that it is divided by, is not there.
     """
     if "relative_to" not in panel:
-        return store.values(cell, panel["metric"])
-    reading = cell.algorithm_reading or cell.problem_reading
-    base = selection.place(paper, cell.problem, panel["relative_to"], reading=reading)
+        return store.values(curve, panel["metric"])
+    reading = curve.algorithm_reading or curve.problem_reading
+    base = selection.place(paper, curve.problem, panel["relative_to"], reading=reading)
     if panel.get("denominator") != SAME_SEED:
-        return store.relative(cell, panel["metric"], base)
-    seeds, others = store.seeds(cell), store.seeds(base)
+        return store.relative(curve, panel["metric"], base)
+    seeds, others = store.seeds(curve), store.seeds(base)
     both = [seed for seed in seeds if seed in others]
     if not both:
-        raise NotRun(f"{cell.name}: no seed in common with {base.name}")
-    ours = store.values(cell, panel["metric"])[[seeds.index(seed) for seed in both]]
+        raise NotRun(f"{curve.name}: no seed in common with {base.name}")
+    ours = store.values(curve, panel["metric"])[[seeds.index(seed) for seed in both]]
     theirs = store.values(base, panel["metric"])[[others.index(seed) for seed in both]]
     length = min(ours.shape[1], theirs.shape[1])
     below = np.where(theirs[:, :length] == 0, np.nan, theirs[:, :length])

@@ -1,4 +1,4 @@
-"""The numbers that a check compares: one per seed, paired, from the records of cells and studies
+"""The numbers that a check compares: one per seed, paired, from the records of curves and studies
 under one reading, of all seeds or of the first ones alone.
 """
 
@@ -44,7 +44,7 @@ from workflow.plan.statements import (
     Spread,
     Summarised,
 )
-from workflow.trace.cells import DEFAULT, Cell, seed_range
+from workflow.trace.curves import DEFAULT, Curve, seed_range
 
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]
@@ -80,7 +80,7 @@ class Evidence:
         raise NotRun(f"{run.name}: none of the seeds {seed_range(wanted)} is there")
 
     def values(self, run: Run, name: str) -> Array:
-        """A metric of a cell or a column of a study, one row for each of `seeds`. Raises NotRun."""
+        """A metric of a curve or a column of a study, a row for each of `seeds`. Raises NotRun."""
         rows, read = self.store.values(run, name), self.seeds(run)
         there = self.store.seeds(run)
         return rows if read == there else rows[[seed in read for seed in there]]
@@ -98,42 +98,42 @@ class Evidence:
         return frozenset(self.paper.planned(run)[: self.first or None])
 
     def series(
-        self, check: Check, problem: str, curve: str, variant: str = DEFAULT
+        self, check: Check, problem: str, label: str, variant: str = DEFAULT
     ) -> tuple[tuple[int, ...], Array]:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
-        cell = self.place(check, problem, curve, variant)
-        values = self.values(cell, check.metric)
-        for base in base_of(self.paper, check, cell):
+        curve = self.place(check, problem, label, variant)
+        values = self.values(curve, check.metric)
+        for base in base_of(self.paper, check, curve):
             values = metrics.ratio_to(values, self.values(base, check.metric).mean(axis=0))
-        return self.seeds(cell), values
+        return self.seeds(curve), values
 
-    def summary(self, check: Summarised, problem: str, curve: str, variant: str) -> Seeds:
+    def summary(self, check: Summarised, problem: str, label: str, variant: str) -> Seeds:
         """One number per seed: the metric at a point or summarised over the run.
 
         Claims share them.
         """
-        cell = self.place(check, problem, curve, variant)
+        curve = self.place(check, problem, label, variant)
         # what a ratio is divided by is a mean over the seeds read; all else is of one seed
         read = self if check.relative_to else replace(self, first=0)
-        key = (cell.name, read.first, check.metric, check.relative_to, check.at)
+        key = (curve.name, read.first, check.metric, check.relative_to, check.at)
         numbers = self.store.remembered(
-            key, lambda: _summary(read.series(check, problem, curve, variant)[1], check)
+            key, lambda: _summary(read.series(check, problem, label, variant)[1], check)
         )
-        found = dict(zip(read.seeds(cell), numbers, strict=True))
-        return {seed: found[seed] for seed in self.seeds(cell)}
+        found = dict(zip(read.seeds(curve), numbers, strict=True))
+        return {seed: found[seed] for seed in self.seeds(curve)}
 
-    def place(self, check: Check, problem: str, curve: str, variant: str = DEFAULT) -> Cell:
-        return selection.place(self.paper, problem, curve, reading=self.reading, variant=variant)
+    def place(self, check: Check, problem: str, label: str, variant: str = DEFAULT) -> Curve:
+        return selection.place(self.paper, problem, label, reading=self.reading, variant=variant)
 
-    def leaves_out(self, check: Check, problem: str, curve: str) -> bool:
+    def leaves_out(self, check: Check, problem: str, label: str) -> bool:
         """Whether `place` would look for a run that this scale leaves out."""
-        return left_out(self.paper, check, problem, curve, DEFAULT, self.reading)
+        return left_out(self.paper, check, problem, label, DEFAULT, self.reading)
 
     def named(self, check: Check, side: str, problem: str) -> list[str]:
         return named(self.paper, check, side, problem, self.reading)
 
-    def variants(self, check: Check, problem: str, curve: str) -> list[str]:
-        return variants_of(self.paper, check, problem, curve, self.reading)
+    def variants(self, check: Check, problem: str, label: str) -> list[str]:
+        return variants_of(self.paper, check, problem, label, self.reading)
 
     def rows(
         self, name: str, chosen_by: Mapping[str, Any]
@@ -162,26 +162,28 @@ class Compared:
     read: Callable[[Evidence], Any]
 
 
-def placed(paper: Paper, claim: ClaimEntry, reading: str) -> dict[Place, Cell]:
+def placed(paper: Paper, claim: ClaimEntry, reading: str) -> dict[Place, Curve]:
     """The run behind everything that a claim reads, under a reading, by what names it in a check.
 
     Runs that only decide an optimum are left out. Raises PlanError where one is not planned.
     """
-    found: dict[Place, Cell] = {}
+    found: dict[Place, Curve] = {}
     for check in (one.check for one in claim.asked):
-        for place, curve, variant in [] if check.study else each_read(paper, check, reading):
-            cell = selection.place(paper, place, curve, reading=reading, variant=variant)
-            found[place, curve, variant] = cell
-            for base in base_of(paper, check, cell):
+        for place, label, variant in [] if check.study else each_read(paper, check, reading):
+            curve = selection.place(paper, place, label, reading=reading, variant=variant)
+            found[place, label, variant] = curve
+            for base in base_of(paper, check, curve):
                 found[place, check.relative_to, DEFAULT] = base
     return found
 
 
-def beside_default(paper: Paper, claim: ClaimEntry, reading: str) -> list[tuple[Cell | None, Cell]]:
+def beside_default(
+    paper: Paper, claim: ClaimEntry, reading: str
+) -> list[tuple[Curve | None, Curve]]:
     """The default run and the run under a reading of everything that a claim reads, where they are
     not one; None where this scale has no default run.
     """
-    found: dict[str, tuple[Cell | None, Cell]] = {}
+    found: dict[str, tuple[Curve | None, Curve]] = {}
     for place, other in placed(paper, claim, reading).items():
         usual = selection.planned(paper, *place)
         if usual is None or usual.name != other.name:
@@ -189,18 +191,18 @@ def beside_default(paper: Paper, claim: ClaimEntry, reading: str) -> list[tuple[
     return list(found.values())
 
 
-def curves_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
+def labels_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
     """(problem, curve) for each of the `curves` of a check."""
     for problem in problems_of(evidence.paper, check):
-        for curve in evidence.named(check, "curves", problem):
-            yield problem, curve
+        for label in evidence.named(check, "curves", problem):
+            yield problem, label
 
 
-def scalars(evidence: Evidence, check: Summarised, problem: str, curve: str) -> Seeds:
+def scalars(evidence: Evidence, check: Summarised, problem: str, label: str) -> Seeds:
     """One number per seed: a metric at a point or summarised over a run, then across variants."""
     parts = [
-        evidence.summary(check, problem, curve, variant)
-        for variant in evidence.variants(check, problem, curve)
+        evidence.summary(check, problem, label, variant)
+        for variant in evidence.variants(check, problem, label)
     ]
     if not check.across:
         return parts[0]
@@ -220,17 +222,17 @@ def _summary(values: Array, check: Summarised) -> Array:
     return np.asarray(SUMMARIES[check.at](values, axis=1), dtype=np.float64)
 
 
-def cells_of(
+def curves_of(
     evidence: Evidence, check: Check, places: Iterable[tuple[str, str]]
-) -> tuple[Cell, ...]:
+) -> tuple[Curve, ...]:
     """The runs of curves on problems, at all variants that a check reads, and what they are divided
     by.
     """
-    found: dict[str, Cell] = {}
-    for problem, curve in places:
-        for variant in evidence.variants(check, problem, curve):
-            cell = evidence.place(check, problem, curve, variant)
-            found |= {run.name: run for run in (cell, *base_of(evidence.paper, check, cell))}
+    found: dict[str, Curve] = {}
+    for problem, label in places:
+        for variant in evidence.variants(check, problem, label):
+            curve = evidence.place(check, problem, label, variant)
+            found |= {run.name: run for run in (curve, *base_of(evidence.paper, check, curve))}
     return tuple(found.values())
 
 
@@ -263,7 +265,7 @@ def sides(evidence: Evidence, check: Paired) -> Iterator[Compared]:
             places += [(place, rival) for rival in rivals for place in (problem, where)]
             yield Compared(
                 what,
-                cells_of(evidence, check, places),
+                curves_of(evidence, check, places),
                 partial(_pair, check=check, problem=problem, left=left, right=right, rivals=rivals),
             )
 
@@ -312,7 +314,7 @@ def _ahead(
     evidence: Evidence, check: Paired, problem: str, rivals: Sequence[str], values: Seeds
 ) -> Seeds:
     """A seed's numbers less the smallest of the rivals, where a check names some."""
-    others = [scalars(evidence, check, problem, curve) for curve in rivals]
+    others = [scalars(evidence, check, problem, label) for label in rivals]
     common = set(values).intersection(*others)
     if not others:
         return values
@@ -343,7 +345,7 @@ def bound_sides(evidence: Evidence, check: Rowwise) -> Iterator[Compared]:
         for names in product(*(evidence.named(check, side, problem) for side in ("left", "right"))):
             yield Compared(
                 f"{names[0]} and {names[1]} on {problem}",
-                cells_of(evidence, check, [(problem, name) for name in names]),
+                curves_of(evidence, check, [(problem, name) for name in names]),
                 partial(_pairs_of_series, check=check, problem=problem, names=names),
             )
 
@@ -381,17 +383,17 @@ def curves(evidence: Evidence, check: Lines) -> Iterator[Compared]:
             ],
         )
         return
-    for problem, curve in curves_of(evidence, check):
+    for problem, label in labels_of(evidence, check):
         yield Compared(
-            f"{curve} on {problem}",
-            cells_of(evidence, check, [(problem, curve)]),
-            partial(_drawn, check=check, problem=problem, curve=curve),
+            f"{label} on {problem}",
+            curves_of(evidence, check, [(problem, label)]),
+            partial(_drawn, check=check, problem=problem, label=label),
         )
 
 
-def _drawn(evidence: Evidence, *, check: Lines, problem: str, curve: str) -> Pairs:
+def _drawn(evidence: Evidence, *, check: Lines, problem: str, label: str) -> Pairs:
     """Each seed's metric over evaluations, thinned as a figure thins it but for `band`."""
-    _, values = evidence.series(check, problem, curve)
+    _, values = evidence.series(check, problem, label)
     chosen = metrics.thin(values.shape[1], log=isinstance(check, Exponent))
     chosen = np.arange(values.shape[1]) if isinstance(check, Band) else chosen
     known = check.known if isinstance(check, Exponent) else 0
@@ -411,9 +413,11 @@ def along(evidence: Evidence, check: Lines) -> Iterator[Compared]:
 
 def numbers(evidence: Evidence, check: Share) -> Iterator[Compared]:
     """One number per seed (n,) of each of the `curves` of a check."""
-    for problem, curve in curves_of(evidence, check):
+    for problem, label in labels_of(evidence, check):
 
-        def read(seen: Evidence, problem: str = problem, curve: str = curve) -> Array:
-            return np.array(list(scalars(seen, check, problem, curve).values()))
+        def read(seen: Evidence, problem: str = problem, label: str = label) -> Array:
+            return np.array(list(scalars(seen, check, problem, label).values()))
 
-        yield Compared(f"{curve} on {problem}", cells_of(evidence, check, [(problem, curve)]), read)
+        yield Compared(
+            f"{label} on {problem}", curves_of(evidence, check, [(problem, label)]), read
+        )

@@ -37,7 +37,7 @@ from workflow.plan.reads import stated, written
 from workflow.plan.resolve import ROOT, papers
 from workflow.plan.statements import AppendixEntry, ClaimEntry, Summarised
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, PlanError
 
 LEDGER = Path("papers", "history.json")
 BEFORE, TOGETHER, AFTER = "before", "together", "after"  # than the first records, or with them

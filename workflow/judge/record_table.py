@@ -9,7 +9,7 @@ import pandas as pd
 from workflow.judge.claims import command
 from workflow.measure.store import Run, Store
 from workflow.trace import code_path
-from workflow.trace.cells import Cell
+from workflow.trace.curves import Curve
 
 STUDIES = "studies"  # the problem of a study
 COLUMNS = [
@@ -20,22 +20,22 @@ COLUMNS = [
 
 
 def frame(store: Store) -> pd.DataFrame:
-    """All records of a paper, cells before studies. Raises BadRecords."""
+    """All records of a paper, curves before studies. Raises BadRecords."""
     paper = store.paper
     names: dict[tuple[str, str], list[str]] = {}  # of a run, as the YAML has them
-    for (place, name), cell in paper.aliases.items():
-        names.setdefault((place, cell.name), []).append(name)
+    for (place, name), curve in paper.aliases.items():
+        names.setdefault((place, curve.name), []).append(name)
     rows = []
-    every: list[Run] = [*paper.cells, *paper.studies.values()]
+    every: list[Run] = [*paper.curves, *paper.studies.values()]
     for run in every:
-        problem, curve = STUDIES, run.name.rpartition("/")[2]
+        problem, label = STUDIES, run.name.rpartition("/")[2]
         algorithm, budget = "", 0
-        if isinstance(run, Cell):
-            problem, curve = run.problem_name, run.curve
+        if isinstance(run, Curve):
+            problem, label = run.problem_name, run.label
             algorithm, budget = run.algorithm_entry["is"], run.budget
         told = {
             "problem": problem,
-            "curve": curve,
+            "curve": label,
             "names": ", ".join(sorted(names.get((problem, run.name), []))),
             "algorithm": algorithm,
             "budget": budget,

@@ -27,7 +27,7 @@ from workflow.plan.statements import (
     Passes,
     Share,
 )
-from workflow.trace.cells import DEFAULT
+from workflow.trace.curves import DEFAULT
 
 SAMPLES = ["left", "right", "value", "rows", "kept", "least", "most"]
 COLUMNS = ["claim", "setting", "comparison", "seed", *SAMPLES]

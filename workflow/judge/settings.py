@@ -32,7 +32,7 @@ from workflow.plan.paper import Paper
 from workflow.plan.reads import runs_of_claim
 from workflow.plan.selection import algorithm_of
 from workflow.plan.statements import ClaimEntry
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 PUBLIC = "public code"
 WAYS = (AS_PRINTED, "nearest", "as in the public code", "under any reading")
@@ -203,7 +203,7 @@ def _public(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> str:
     readings = paper.entry.get("readings", {})
     follows = [name for name, one in readings.items() if one.get("follows") == PUBLIC]
     sides = ("left", "right", "curves")
-    methods = {algorithm_of(curve) for side in sides for curve in claim.check.listed(side)}
+    methods = {algorithm_of(label) for side in sides for label in claim.check.listed(side)}
     if not any((name, "algorithms", who) in paper.reached for name in follows for who in methods):
         return ""
     for name in follows:

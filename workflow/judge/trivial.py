@@ -19,7 +19,7 @@ from workflow.measure.statistics import LEVEL
 from workflow.measure.store import NotRun
 from workflow.plan import selection
 from workflow.plan.statements import AnyCheck, Asked, NullModel, Sides, Summarised
-from workflow.trace.cells import Cell, PlanError
+from workflow.trace.curves import Curve, PlanError
 
 PASSES = 0.9  # a null model that passes so often shows that the check decides nothing
 REPEATS = 1000  # resampled claims: a share of 0.9 has a standard error of 0.01
@@ -62,23 +62,23 @@ def _share(evidence: Evidence, check: AnyCheck, null: NullModel) -> float:
     return float(holds(evidence, check.model_copy(update=changes)))
 
 
-def _by_luck(evidence: Evidence, check: AnyCheck, curve: str) -> float:
+def _by_luck(evidence: Evidence, check: AnyCheck, label: str) -> float:
     """How often the best of uniform draws, from all evaluations of a curve that searches at random,
     passes a check of simple regret in place of the claim's own curves. So much luck is in it.
     """
     at = check.at if isinstance(check, Summarised) else "end"
     is_plain = check.metric == "simple_regret" and not check.relative_to
     if not is_plain or check.listed("minus") or at in SUMMARIES:
-        raise PlanError(f"null model {curve}: expected a check of simple_regret alone")
+        raise PlanError(f"null model {label}: expected a check of simple_regret alone")
     random = np.random.Generator(np.random.Philox(key=REPEATS))
     test = TESTS[check.test][1]
     parts = [(part, part.read(evidence)) for part in parts_of(evidence, check)]
-    cells = [run for part, _ in parts for run in part.runs[:1] if isinstance(run, Cell)]
-    pools = {cell.name: _pool(evidence, cell, curve) for cell in cells}
+    curves = [run for part, _ in parts for run in part.runs[:1] if isinstance(run, Curve)]
+    pools = {curve.name: _pool(evidence, curve, label) for curve in curves}
 
     def passes() -> bool:
         drawn: dict[str, Array] = {}  # a curve has the same runs in all of its comparisons
-        for own, (part, data) in zip(cells, parts, strict=True):
+        for own, (part, data) in zip(curves, parts, strict=True):
             seeds = len(data[0] if isinstance(data, tuple) else data)
             pool = pools[own.name]
             many = min(at, own.budget) if isinstance(at, int) else own.budget
@@ -98,9 +98,9 @@ def _by_luck(evidence: Evidence, check: AnyCheck, curve: str) -> float:
     return float(np.mean(found))
 
 
-def _pool(evidence: Evidence, own: Cell, curve: str) -> Array:
+def _pool(evidence: Evidence, own: Curve, label: str) -> Array:
     """The simple regrets of all evaluations of a curve on the problem of a run, the best last."""
-    store, null = evidence.store, selection.place(evidence.paper, own.problem, curve)
+    store, null = evidence.store, selection.place(evidence.paper, own.problem, label)
     records = [store.record(null, seed) for seed in store.seeds(null)]
     every = np.concatenate([one.header["best"] - one.columns["true"] for one in records])
     return np.sort(every)[::-1]

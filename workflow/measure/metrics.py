@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workflow.plan.nearest import or_nearest
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 from workflow.trace.record import Record
 
 Array = NDArray[np.float64]

@@ -36,11 +36,11 @@ from workflow.measure.recent import Recent
 from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
-from workflow.trace.cells import PUBLISHED, Cell, PlanError, Study, with_data
 from workflow.trace.curve_file import LABEL
+from workflow.trace.curves import PUBLISHED, Curve, PlanError, Study, with_data
 from workflow.trace.record import Record
 
-Run = Cell | Study
+Run = Curve | Study
 SHOWN = 12  # refused records that a message names
 NAMED = 3  # runs of other code that a sentence names
 AGAIN = "move it away and run the workflow again"
@@ -197,7 +197,7 @@ class Store:
     def record(self, run: Run, seed: int) -> Record:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
         found = self._found(run, seed)
-        if isinstance(run, Cell) and run.problem_entry.get("optimum") == "best-seen":
+        if isinstance(run, Curve) and run.problem_entry.get("optimum") == "best-seen":
             return replace(
                 found,
                 header={**found.header, "best": self._best_seen(run), "best_kind": "best-seen"},
@@ -205,7 +205,7 @@ class Store:
         return found
 
     def values(self, run: Run, name: str) -> Array:
-        """A metric of a cell or a column of a study, one row per seed; longer seeds are cut to the
+        """A metric of a curve or a column of a study, one row per seed; longer seeds are cut to the
         shortest.
         """
         return self._values.get((run.name, name), lambda: self._rows(run, name))
@@ -218,25 +218,25 @@ class Store:
             self._numbers[key] = make().copy()  # a view would hold all the rows
         return self._numbers[key]
 
-    def relative(self, cell: Cell, name: str, base: Cell) -> Array:
-        """A metric over the mean over seeds of another cell's at the same evaluation, (n, T); NaN
+    def relative(self, curve: Curve, name: str, base: Curve) -> Array:
+        """A metric over the mean over seeds of another curve's at the same evaluation, (n, T); NaN
         where that is zero.
         """
-        return ratio_to(self.values(cell, name), self.values(base, name).mean(axis=0))
+        return ratio_to(self.values(curve, name), self.values(base, name).mean(axis=0))
 
     def data(self, run: Run) -> str:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
         return str(self.headers(run)[self.seeds(run)[0]].get("data", "none"))
 
-    def is_same(self, one: Cell, other: Cell, reads: str = "") -> bool:
-        """Whether two cells have the same traces: in every seed that both have, of which there is
+    def is_same(self, one: Curve, other: Curve, reads: str = "") -> bool:
+        """Whether two curves have the same traces: in every seed that both have, of which there is
         at least one, they ended alike and evaluated the same points with the same values, measured
         from the same optimum.
 
         What `reads` names beside that has to be the same too: reports of the optimizer, its
         recommendation, or where a local search from its best point ends. Diagnostics that a metric
         does not read may differ. Times are measured anew by every run, so that for `reads` of times
-        two cells are never the same.
+        two curves are never the same.
         """
         if one.name == other.name:
             return True
@@ -248,11 +248,11 @@ class Store:
             and all(self._trace(one, s, reads) == self._trace(other, s, reads) for s in common)
         )
 
-    def _trace(self, cell: Cell, seed: int, reads: str) -> tuple[str, ...]:
+    def _trace(self, curve: Curve, seed: int, reads: str) -> tuple[str, ...]:
         """What has to be the same of a record; a few hashes stay of each."""
-        key = (cell.name, seed)
+        key = (curve.name, seed)
         if key not in self._traces:
-            found = self.record(cell, seed)
+            found = self.record(curve, seed)
             said = [json.dumps(found.header.get(name)) for name in ("status", "best")]
             parts = found.header.get(COMPARED) or parts_of_trace(found)
             self._traces[key] = {
@@ -262,34 +262,34 @@ class Store:
             }
         return self._traces[key][""], self._traces[key][reads]
 
-    def versions(self, cell: Cell) -> list[str]:
+    def versions(self, curve: Curve) -> list[str]:
         """The libraries that a problem's values belong to, with the versions that its records were
         made with.
         """
-        made = self.headers(cell)[self.seeds(cell)[0]].get("provenance", {})
+        made = self.headers(curve)[self.seeds(curve)[0]].get("provenance", {})
         libraries = made.get("libraries", {})
-        absent = "not installed" if self.data(cell).startswith("substitute") else "unknown"
+        absent = "not installed" if self.data(curve).startswith("substitute") else "unknown"
         return [
             f"{name} {libraries.get(name, absent)}"
-            for name in cell.problem_entry.get("libraries", [])
+            for name in curve.problem_entry.get("libraries", [])
         ]
 
-    def _best_seen(self, cell: Cell) -> float:
-        """The greatest feasible true value in any record on the problem of a cell, all algorithms,
+    def _best_seen(self, curve: Curve) -> float:
+        """The greatest feasible true value in any record on the problem of a curve, all algorithms,
         readings and seeds.
         """
-        if cell.problem_name not in self._best:
-            cells = companions(self.paper, cell)
-            self.check(cells)
+        if curve.problem_name not in self._best:
+            curves = companions(self.paper, curve)
+            self.check(curves)
             records = (
-                self._found(other, seed) for other in cells for seed in self._of(other).seeds
+                self._found(other, seed) for other in curves for seed in self._of(other).seeds
             )
-            self._best[cell.problem_name] = float(
+            self._best[curve.problem_name] = float(
                 max(
                     found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records
                 )
             )
-        return self._best[cell.problem_name]
+        return self._best[curve.problem_name]
 
     def _found(self, run: Run, seed: int) -> Record:
         """The record of a run that was checked, as it is."""
@@ -307,7 +307,7 @@ class Store:
 
     def _row(self, run: Run, seed: int, name: str) -> Array:
         found = self.record(run, seed)
-        if isinstance(run, Cell):
+        if isinstance(run, Curve):
             return metric(name).of(found)
         if name not in found.columns:
             raise PlanError(
@@ -477,7 +477,7 @@ def admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: 
             f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it"
             " again"
         )
-    if isinstance(run, Cell) and found.rows != run.budget:
+    if isinstance(run, Curve) and found.rows != run.budget:
         raise record.BadRecord(
             f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}"
         )

@@ -42,8 +42,8 @@ from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
 from workflow.plan.parameters import GIVEN, dotted
 from workflow.trace import curve_file
-from workflow.trace.cells import Cell, PlanError, Study
 from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
+from workflow.trace.curves import Curve, PlanError, Study
 from workflow.trace.record import BadRecord
 
 FEWEST, SHARE = 3, 0.05  # of a group are made again
@@ -103,7 +103,7 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
     return found
 
 
-def _sort(found: Survey, run: Cell | Study, seed: int, header: Header) -> None:
+def _sort(found: Survey, run: Curve | Study, seed: int, header: Header) -> None:
     one, label = Candidate(run, seed, header, is_published=True), header.get(LABEL)
     if header.get("digest") == one.today:
         found.current += 1

@@ -34,7 +34,7 @@ from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
 from workflow.plan.selection import line_of, panel_options, places
 from workflow.plan.wishes import check_cores, check_folders
-from workflow.trace.cells import Cell, PlanError
+from workflow.trace.curves import Curve, PlanError
 
 SCALE = "paper"  # at which a method is compared: budgets are the published ones
 SEEDS = 5  # of the method and of each curve: the first ones that the paper plans
@@ -46,7 +46,7 @@ REPLACED = {"id", "kind", "scales", "where", "note", "panels", "names", "reading
 REPLACED |= {"variant", "controls"}
 MARK = "# Written by `make compare"
 Line = Mapping[str, Any]
-Panel = tuple[FigureLine, list[Cell]]  # with the runs of its curves
+Panel = tuple[FigureLine, list[Curve]]  # with the runs of its curves
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -141,14 +141,14 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
         raise PlanError(f"FIGURE: expected PAPER/FIGURE such as go_ucb/fig2, got {wish!r}")
     if paper not in (known := papers(root)):
         raise PlanError(f"FIGURE: unknown paper {paper!r}{or_nearest(paper, known)}")
-    curve = method.removeprefix("algorithms/").removesuffix(".py")
-    target = _target(curve, root)
+    label = method.removeprefix("algorithms/").removesuffix(".py")
+    target = _target(label, root)
     parameters = file or root / "algorithms" / f"{target.partition('.')[0]}.yaml"
     values = _parameters(parameters) if file or parameters.exists() else {}
     plan = load(paper, SCALE, root=root)
     line = line_of(plan, "figures", figure, FigureLine)
-    entry = _comparison(plan, line, curve, {**values, "is": target}, root)
-    name = re.sub(r"\W", "_", f"{curve}_at_{paper}_{figure}").lower()
+    entry = _comparison(plan, line, label, {**values, "is": target}, root)
+    name = re.sub(r"\W", "_", f"{label}_at_{paper}_{figure}").lower()
     path = root / "papers" / f"{name}.yaml"
     if path.exists() and not path.read_text(encoding="utf-8").startswith(MARK):
         raise PlanError(f"papers/{name}.yaml: expected to write it, got a file of yours: rename it")
@@ -163,7 +163,7 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
     except (PlanError, LookupError, SyntaxError) as error:
         path.unlink()
         # a mistake of the method is told where its parameters stand
-        place = rf"papers/{name}\.yaml, line \d+, algorithm {re.escape(curve)}"
+        place = rf"papers/{name}\.yaml, line \d+, algorithm {re.escape(label)}"
         raise PlanError(re.sub(place, str(parameters), str(error))) from None
     return name
 
@@ -210,30 +210,30 @@ def _parameters(path: Path) -> dict[str, Any]:
     return values or {}
 
 
-def _comparison(plan: Paper, figure: FigureLine, curve: str, method: Line, root: Path) -> Line:
+def _comparison(plan: Paper, figure: FigureLine, label: str, method: Line, root: Path) -> Line:
     """What the YAML of a comparison says. Raises PlanError."""
     wish = f"{plan.name}/{figure.id}"
     panels = _panels(plan, figure, method["is"], root)
-    cells = [cell for _, cells in panels for cell in cells]
+    curves = [curve for _, curves in panels for curve in curves]
     budgets = dict[str, int]()  # the method runs as long as the longest curve
-    for cell in cells:
-        budgets[cell.problem] = max(cell.budget, budgets.get(cell.problem, 0))
+    for curve in curves:
+        budgets[curve.problem] = max(curve.budget, budgets.get(curve.problem, 0))
     bases = [panel.relative_to for panel, _ in panels if panel.relative_to]
-    curves = list(dict.fromkeys([*(cell.curve for cell in cells), *bases]))
+    labels = list(dict.fromkeys([*(curve.label for curve in curves), *bases]))
     return {
-        "paper": {"key": curve, "title": f"{curve} beside {wish}"},
+        "paper": {"key": label, "title": f"{label} beside {wish}"},
         "scales": {SCALE: {}},
         "seeds": SEEDS,
-        "borrows": {plan.name: {"problems": list(budgets), "curves": curves}},
-        "algorithms": {curve: method},
+        "borrows": {plan.name: {"problems": list(budgets), "curves": labels}},
+        "algorithms": {label: method},
         "runs": [{"problems": [name], "budget": budget} for name, budget in budgets.items()],
         "figures": [
             {
                 "id": figure.id,
                 "kind": figure.kind,
-                "title": f"{figure.title or figure.id}; {curve} beside it",
-                "note": f"{curve} is not in the paper",
-                "panels": [_panel(panel, cells, curve) for panel, cells in panels],
+                "title": f"{figure.title or figure.id}; {label} beside it",
+                "note": f"{label} is not in the paper",
+                "panels": [_panel(panel, curves, label) for panel, curves in panels],
             }
         ],
         "claims": [
@@ -243,8 +243,8 @@ def _comparison(plan: Paper, figure: FigureLine, curve: str, method: Line, root:
                 "figure": figure.id,
                 **claim,
             }
-            for number, (panel, cells) in enumerate(panels, 1)
-            for place, claim in enumerate(_claims(panel, cells, curve, budgets), 1)
+            for number, (panel, curves) in enumerate(panels, 1)
+            for place, claim in enumerate(_claims(panel, curves, label, budgets), 1)
         ],
     }
 
@@ -255,12 +255,12 @@ def _panels(plan: Paper, figure: FigureLine, target: str, root: Path) -> list[Pa
     """
     found, left = list[Panel](), list[str]()
     for panel in panel_options(plan, figure.id):
-        runs = [] if panel.study else [cell for _, cell in places(plan, panel)]
-        cells = list({cell.name: cell for cell in runs}.values())
-        if reason := _unfit(panel, cells, target, root):
+        runs = [] if panel.study else [curve for _, curve in places(plan, panel)]
+        curves = list({curve.name: curve for curve in runs}.values())
+        if reason := _unfit(panel, curves, target, root):
             left.append(reason)
         else:
-            found.append((panel, cells))
+            found.append((panel, curves))
     if not found:
         raise PlanError(
             f"{plan.name}/{figure.id}: expected a figure in which {target} can be compared, got"
@@ -271,42 +271,42 @@ def _panels(plan: Paper, figure: FigureLine, target: str, root: Path) -> list[Pa
     return found
 
 
-def _unfit(panel: FigureLine, cells: list[Cell], target: str, root: Path) -> str:
+def _unfit(panel: FigureLine, curves: list[Curve], target: str, root: Path) -> str:
     """Why a method cannot be compared in a panel; "" where it can."""
     metric = panel.metric
-    if not cells:
+    if not curves:
         return "columns of a study, which are no runs"
     if metric in NEITHER or metric.startswith("report."):
         return f"{metric}, which says of no method how good it is"
-    if read := [cell.problem_name for cell in cells if cell.problem_reading]:
+    if read := [curve.problem_name for curve in curves if curve.problem_reading]:
         return f"{read[0]}, a problem under a reading"
     own = digest.domains_of(target, root=root)  # none where running the code alone tells
-    theirs = digest.domains_of_problems(cells[0].problem_entry["is"], root=root)
+    theirs = digest.domains_of_problems(curves[0].problem_entry["is"], root=root)
     is_unfit = own and theirs and theirs <= digest.DOMAINS and own.isdisjoint(theirs)
     return f"{panel.problem}, on {min(theirs)}, not on {min(own)}" if is_unfit else ""
 
 
-def _panel(panel: FigureLine, cells: list[Cell], curve: str) -> dict[str, Any]:
+def _panel(panel: FigureLine, curves: list[Curve], label: str) -> dict[str, Any]:
     """A panel of the comparison: that of the paper, with the method as its last curve."""
     kept = panel.model_dump(by_alias=True, exclude_defaults=True, exclude=REPLACED)
     levels = panel.lines.items()
     numbers = {name: level for name, level in levels if not isinstance(level, Level)}
-    return {**kept, "lines": numbers, "curves": [*(cell.curve for cell in cells), curve]}
+    return {**kept, "lines": numbers, "curves": [*(curve.label for curve in curves), label]}
 
 
 def _claims(
-    panel: FigureLine, cells: list[Cell], curve: str, budgets: Mapping[str, int]
+    panel: FigureLine, curves: list[Curve], label: str, budgets: Mapping[str, int]
 ) -> Iterator[dict[str, Any]]:
     """That the method is better than each curve of a panel, where the shorter of the two ends or
     the panel does.
     """
     metric, problem = panel.metric, panel.problem
     word, test = ("higher", "more") if metric in HIGHER else ("lower", "less")
-    for cell in cells:
+    for curve in curves:
         check: dict[str, Any] = {"test": test, "metric": metric, "problems": [problem]}
-        check |= {"left": [curve], "right": [cell.curve]}
+        check |= {"left": [label], "right": [curve.label]}
         if panel.relative_to:
             check["relative_to"] = panel.relative_to
-        if (at := min(cell.budget, panel.to or cell.budget)) < budgets[problem]:
+        if (at := min(curve.budget, panel.to or curve.budget)) < budgets[problem]:
             check["at"] = at
-        yield {"says": f"{curve} is {word} than {cell.curve}", "check": check}
+        yield {"says": f"{label} is {word} than {curve.label}", "check": check}

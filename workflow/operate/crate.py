@@ -29,7 +29,7 @@ from workflow.plan import reader
 from workflow.plan.citations import BIBLIOGRAPHY, Cited, cited
 from workflow.plan.resolve import ROOT, papers
 from workflow.trace import curve_file
-from workflow.trace.cells import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, PlanError
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"

@@ -28,8 +28,8 @@ from workflow.plan.paper import Paper
 from workflow.plan.resolve import planned
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic
-from workflow.trace.cells import PUBLISHED, PlanError
 from workflow.trace.curve_file import Kept, TooLarge
+from workflow.trace.curves import PUBLISHED, PlanError
 from workflow.trace.record import BadRecord
 
 MOST = 50_000_000  # bytes of all files

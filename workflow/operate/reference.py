@@ -30,7 +30,7 @@ from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
 from workflow.plan.resolve import papers
-from workflow.trace.cells import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")
 PAGES = ("docs/results.md", "docs/which-method.md")  # with generated parts

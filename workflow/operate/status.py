@@ -24,7 +24,7 @@ from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.wishes import check_folders
 from workflow.trace import record
-from workflow.trace.cells import Cell, PlanError, Study
+from workflow.trace.curves import Curve, PlanError, Study
 
 STATES = ("done", "published", "timeout", "stale", "missing")
 SPENT, TO_GO = ("done", "timeout"), ("stale", "missing")
@@ -44,7 +44,7 @@ def runs(plan: Paper, root: Path = Path()) -> list[tuple[str, str, str, float]]:
     ]
 
 
-def _state(store: Store, plan: Paper, part: Cell | Study, seed: int) -> tuple[str, float]:
+def _state(store: Store, plan: Paper, part: Curve | Study, seed: int) -> tuple[str, float]:
     """What became of a run, and what it has cost; 0 where that is not known."""
     path = store.root / part.record(seed)
     header = record.read_header(path) if path.exists() else {}

@@ -42,8 +42,8 @@ from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reads import runs_of_claim, stated
 from workflow.trace import curve_file, one_path, record, seeds
-from workflow.trace.cells import MISSING, PUBLISHED, Cell, PlanError, Study, installed
 from workflow.trace.curve_file import Kept
+from workflow.trace.curves import MISSING, PUBLISHED, Curve, PlanError, Study, installed
 from workflow.trace.record import BadRecord, Columns, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
@@ -59,7 +59,7 @@ Header = Mapping[str, Any]
 class Candidate:
     """A record of a run that the present plan makes: in results/, or a published one."""
 
-    run: Cell | Study
+    run: Curve | Study
     seed: int
     header: Header
     is_published: bool = False
@@ -163,7 +163,7 @@ def _sort(found: Survey, one: Candidate) -> None:
 
 def published(
     root: Path, scale: str, papers: Sequence[str]
-) -> Iterator[tuple[Path, list[Cell | Study]]]:
+) -> Iterator[tuple[Path, list[Curve | Study]]]:
     """The folders of published records, of some papers and one scale or of all, each with the runs
     of its plan.
     """
@@ -172,14 +172,14 @@ def published(
             yield folder, runs(*folder.parts[-2:])
 
 
-def runs(scale: str, paper: str) -> list[Cell | Study]:
+def runs(scale: str, paper: str) -> list[Curve | Study]:
     """The runs of a plan; none where there is no such paper or scale."""
     if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
     return load(paper, scale).parts
 
 
-def lacking(run: Cell | Study, header: Header) -> str:
+def lacking(run: Curve | Study, header: Header) -> str:
     """Why this machine cannot make the bits of a record; "" if it can."""
     made, entry = header.get("provenance", {}), run.problem_entry
     if made.get("kernels") != one_path.kernels_here():
@@ -450,10 +450,10 @@ class _Anew(Store):
         # as the other seeds are read, so that what is not published makes no difference
         self._again = restored(condensed(again)) if candidate.is_published else again
 
-    def _admitted(self, run: Cell | Study, seed: int) -> Record | None:
+    def _admitted(self, run: Curve | Study, seed: int) -> Record | None:
         return self._again if (run.name, seed) == self._one else super()._admitted(run, seed)
 
-    def _found(self, run: Cell | Study, seed: int) -> Record:
+    def _found(self, run: Curve | Study, seed: int) -> Record:
         return self._again if (run.name, seed) == self._one else super()._found(run, seed)
 
 

@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from workflow import ROOT
-from workflow.trace.cells import STUDIES, Cell, Study, algorithm_of
+from workflow.trace.curves import STUDIES, Curve, Study, algorithm_of
 
 TABLE = "papers/measured.csv"
 TOGETHER_SECONDS = 300  # all seeds of a curve share a process up to about this long
@@ -68,23 +68,23 @@ def table() -> tuple[Measured, ...]:
     )
 
 
-def of(part: Cell | Study) -> Cost:
-    """The cost of one seed of a cell or a study."""
+def of(part: Curve | Study) -> Cost:
+    """The cost of one seed of a curve or a study."""
     cut = STUDY_SHARE if isinstance(part, Study) and part.scale != "paper" else 1.0
-    return estimate(part.paper, *part.place, part.budget if isinstance(part, Cell) else cut)
+    return estimate(part.paper, *part.place, part.budget if isinstance(part, Curve) else cut)
 
 
-def seconds(part: Cell | Study) -> float:
+def seconds(part: Curve | Study) -> float:
     """CPU seconds of all seeds."""
     return len(part.seeds) * of(part).seconds
 
 
-def minutes(part: Cell | Study, seeds: int) -> int:
+def minutes(part: Curve | Study, seeds: int) -> int:
     """A generous time limit of a job that makes so many seeds, for a cluster."""
     return 10 + round(3 * seeds * of(part).most / 60)
 
 
-def memory_mb(part: Cell | Study) -> int:
+def memory_mb(part: Curve | Study) -> int:
     """A generous memory limit of a job, for a cluster."""
     return 500 + round(1.5 * of(part).mib)
 

@@ -18,10 +18,10 @@ from pydantic import TypeAdapter
 from workflow.plan import lines, selection
 from workflow.plan.lines import ExhibitLine, PictureLine
 from workflow.plan.paper import Paper
-from workflow.trace.cells import Cell, PlanError, Study
+from workflow.trace.curves import Curve, PlanError, Study
 
 Entry = Mapping[str, Any]  # of a paper's YAML
-Runs = Sequence[Cell | Study]
+Runs = Sequence[Curve | Study]
 REGISTRY: dict[str, Exhibit] = {}  # by section
 # other files of the folder of a report
 LEDGER = (
@@ -162,7 +162,7 @@ KINDS = (
         line=lines.PictureLine,
         program="draw.picture",
         ends=("png", "gif"),
-        runs=selection.picture_cells,
+        runs=selection.picture_curves,
         is_optional=True,
     ),
     Exhibit(

@@ -1,4 +1,4 @@
-"""From a paper's YAML to the cells and studies that have to be run; every configuration error is
+"""From a paper's YAML to the curves and studies that have to be run; every configuration error is
 raised here.
 
 The plan reads constructor signatures from syntax trees, so that planning thousands of runs imports
@@ -18,9 +18,9 @@ from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper, Place
 from workflow.plan.reader import Document
 from workflow.plan.resolve import papers
-from workflow.trace.cells import (
+from workflow.trace.curves import (
     DEFAULT,
-    Cell,
+    Curve,
     PlanError,
     Study,
     curve_name,
@@ -94,11 +94,11 @@ def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
         )
     return replace(
         paper,
-        cells=tuple(cut[cell.name] for cell in paper.cells),
-        aliases={place: cut[cell.name] for place, cell in paper.aliases.items()},
+        curves=tuple(cut[curve.name] for curve in paper.curves),
+        aliases={place: cut[curve.name] for place, curve in paper.aliases.items()},
         studies={name: cut[study.name] for name, study in paper.studies.items()},
         uncut={part.name: part.seeds for part in paper.parts},
-        borrowed=tuple(cut[cell.name] for cell in paper.borrowed),
+        borrowed=tuple(cut[curve.name] for curve in paper.borrowed),
     )
 
 
@@ -125,14 +125,14 @@ class _Expansion:
     def paper(self) -> Paper:
         """The plan."""
         aliases = self.run()
-        cells = {cell.name: cell for cell in aliases.values()}
+        curves = {curve.name: curve for curve in aliases.values()}
         aliases = {**self.unchanged(aliases), **aliases}
         borrowed = self.borrowed()
         if both := sorted(set(borrowed) & set(aliases)):
-            problem, curve = both[0]
+            problem, label = both[0]
             raise PlanError(
                 f"{self.document.where('borrows')}: expected other curves than those that are run"
-                f" here, got {curve} on {problem}: rename one"
+                f" here, got {label} on {problem}: rename one"
             )
         aliases |= borrowed
         studies = [self.study(number) for number, _ in enumerate(self.entry.get("studies", []))]
@@ -140,41 +140,41 @@ class _Expansion:
             self.document.name,
             self.scale,
             self.entry,
-            tuple(cells.values()),
+            tuple(curves.values()),
             aliases,
             {study.id: study for study in studies},
             self.reached,
-            borrowed=tuple({cell.name: cell for cell in borrowed.values()}.values()),
+            borrowed=tuple({curve.name: curve for curve in borrowed.values()}.values()),
         )
         return replace(paper, entry=exhibits.offered(paper))
 
-    def run(self) -> dict[Place, Cell]:
-        """The cells of all `runs:` lines by their names.
+    def run(self) -> dict[Place, Curve]:
+        """The curves of all `runs:` lines by their names.
 
         A variant that equals the default is the same computation: it is run once and known by both
         names.
         """
-        cells: dict[tuple[str, ...], Cell] = {}
+        curves: dict[tuple[str, ...], Curve] = {}
         known: dict[Place, tuple[str, ...]] = {}
         lines = [
             line for line in self.entry["runs"] if self.scale in line.get("scales", [self.scale])
         ]
-        for cell in (cell for line in lines for cell in self.select(line)):
-            key = (cell.problem, cell.algorithm, cell.digest)
-            first = cells.setdefault(key, cell)
-            cells[key] = replace(first, seeds=max(first.seeds, cell.seeds, key=len))
-            if known.setdefault(cell.place, key) != key:
-                lengths = sorted({cell.budget, cells[known[cell.place]].budget})
+        for curve in (curve for line in lines for curve in self.select(line)):
+            key = (curve.problem, curve.algorithm, curve.digest)
+            first = curves.setdefault(key, curve)
+            curves[key] = replace(first, seeds=max(first.seeds, curve.seeds, key=len))
+            if known.setdefault(curve.place, key) != key:
+                lengths = sorted({curve.budget, curves[known[curve.place]].budget})
                 raise PlanError(
-                    f"papers/{cell.paper}.yaml, runs: expected one run"
-                    f" {cell.problem_name}/{cell.curve} at scale {cell.scale}, got two, of"
+                    f"papers/{curve.paper}.yaml, runs: expected one run"
+                    f" {curve.problem_name}/{curve.label} at scale {curve.scale}, got two, of"
                     f" {' and '.join(map(str, lengths))} evaluations; give their lines the same"
                     " `budget`"
                 )
-        return {place: cells[key] for place, key in known.items()}
+        return {place: curves[key] for place, key in known.items()}
 
-    def select(self, line: Mapping) -> Iterable[Cell]:
-        """All cells of one `runs:` line: without `algorithms` those alone that its readings
+    def select(self, line: Mapping) -> Iterable[Curve]:
+        """All curves of one `runs:` line: without `algorithms` those alone that its readings
         change.
         """
         variants = line.get("variants", [DEFAULT])
@@ -188,23 +188,23 @@ class _Expansion:
         ):
             *_, reading, _ = combination
             if not reading or "algorithms" in line or not self.is_unchanged(*combination):
-                yield self.cell(line, *combination)
+                yield self.curve(line, *combination)
 
-    def unchanged(self, aliases: Mapping[Place, Cell]) -> dict[Place, Cell]:
+    def unchanged(self, aliases: Mapping[Place, Curve]) -> dict[Place, Curve]:
         """The names under a reading of default runs that it leaves as they are, though it sets some
         of their parameters: to the values that they have.
         """
-        found: dict[Place, Cell] = {}
-        for (problem, curve), cell in aliases.items():
-            algorithm, _, variant = curve.partition("+")
-            if "@" in problem + curve:
+        found: dict[Place, Curve] = {}
+        for (problem, label), curve in aliases.items():
+            algorithm, _, variant = label.partition("+")
+            if "@" in problem + label:
                 continue
             for reading in self.readings:
                 on, by = self.sets(reading, problem, algorithm)
                 place = problem_name(problem, on), curve_name(algorithm, by, variant)
                 run = problem, algorithm, reading, variant
-                if place != (problem, curve) and self.is_unchanged(*run):
-                    found[place] = cell
+                if place != (problem, label) and self.is_unchanged(*run):
+                    found[place] = curve
         return found
 
     def is_unchanged(self, problem: str, algorithm: str, reading: str, variant: str) -> bool:
@@ -237,8 +237,10 @@ class _Expansion:
             self.document, problem, algorithm, reading, variant, root=self.root, given=given
         )
 
-    def cell(self, line: Mapping, problem: str, algorithm: str, reading: str, variant: str) -> Cell:
-        """Resolve every parameter of one cell and check it against the constructors."""
+    def curve(
+        self, line: Mapping, problem: str, algorithm: str, reading: str, variant: str
+    ) -> Curve:
+        """Resolve every parameter of one curve and check it against the constructors."""
         document = self.document
         where = f"{document.where('algorithms', algorithm)} on {problem}"
         of_problem, of_algorithm = self.values(problem, algorithm, reading, variant)
@@ -255,7 +257,7 @@ class _Expansion:
         parts = parameters.nested(
             {key: value for key, value in of_algorithm.items() if key not in ("seeds", "budget")}
         )
-        return Cell(
+        return Curve(
             paper=document.name,
             scale=self.scale,
             problem=problem,
@@ -267,7 +269,7 @@ class _Expansion:
             problem_reading=problem_reading,
             algorithm_reading=algorithm_reading,
             variant=variant,
-            digest=resolve.cell_digest(of_problem, parts, budget),
+            digest=resolve.curve_digest(of_problem, parts, budget),
         )
 
     def cuts(self, problem: str) -> Mapping[str, Any]:
@@ -308,15 +310,15 @@ class _Expansion:
             digest=resolve.study_digest(line["is"], problem, found),
         )
 
-    def borrowed(self) -> dict[Place, Cell]:
+    def borrowed(self) -> dict[Place, Curve]:
         """The runs of other papers that a comparison reads: those of their own plans, with as many
         seeds as it has itself.
         """
-        found = dict[Place, Cell]()
+        found = dict[Place, Curve]()
         for lender, line in self.entry.get("borrows", {}).items():
             plan = load(lender, self.scale, root=self.root)
-            for curve in line["curves"]:
-                places = [(problem, curve) for problem in line["problems"]]
+            for label in line["curves"]:
+                places = [(problem, label) for problem in line["problems"]]
                 runs = {place: plan.aliases[place] for place in places if place in plan.aliases}
                 if not runs and plan.is_whole:
                     known = sorted(
@@ -324,11 +326,11 @@ class _Expansion:
                     )
                     raise PlanError(
                         f"{self.document.where('borrows', lender)}: no run of papers/{lender}.yaml"
-                        f" makes the curve {curve!r} on any of the problems at scale"
-                        f" {self.scale}{or_nearest(curve, known)}"
+                        f" makes the curve {label!r} on any of the problems at scale"
+                        f" {self.scale}{or_nearest(label, known)}"
                     )
-                for place, cell in runs.items():
-                    found[place] = replace(cell, seeds=cell.seeds[: self.most])
+                for place, curve in runs.items():
+                    found[place] = replace(curve, seeds=curve.seeds[: self.most])
         return found
 
 

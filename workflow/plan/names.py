@@ -17,7 +17,7 @@ from workflow.plan.nearest import nearest
 from workflow.plan.parameters import dotted, flat
 from workflow.plan.reader import Document
 from workflow.plan.vocabulary import unknown
-from workflow.trace.cells import RESERVED, PlanError
+from workflow.trace.curves import RESERVED, PlanError
 
 # sections in which each id stands once; exhibits become files, claims become pages
 TOGETHER = (

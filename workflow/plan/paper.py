@@ -1,4 +1,4 @@
-"""A paper's plan: its cells and studies at one scale, and what is drawn and claimed from them."""
+"""A paper's plan: its curves and studies at one scale, and what is drawn and claimed from them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from workflow.plan import costs
 from workflow.plan.nearest import nearest, or_nearest
-from workflow.trace.cells import STUDIES, Cell, PlanError, Seed, Seeded, Study
+from workflow.trace.curves import STUDIES, Curve, PlanError, Seed, Seeded, Study
 
 Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
 Reach = tuple[
@@ -18,34 +18,32 @@ Reach = tuple[
 
 @dataclass(frozen=True)
 class Paper:
-    """One paper's YAML at one scale: its cells and studies, and what is drawn and claimed from
-    them.
-    """
+    """One paper's YAML at one scale."""
 
     name: str
     scale: str
     entry: Mapping[str, Any] = field(hash=False)
-    cells: tuple[Cell, ...]
-    aliases: Mapping[Place, Cell] = field(hash=False)
+    curves: tuple[Curve, ...]
+    aliases: Mapping[Place, Curve] = field(hash=False)
     studies: Mapping[str, Study] = field(hash=False)
     reached: frozenset[Reach] = frozenset()
     not_made: frozenset[Seed] = frozenset()  # by any job, since they are published
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
-    borrowed: tuple[Cell, ...] = ()  # of other papers, whose plans make them: read here as well
+    borrowed: tuple[Curve, ...] = ()  # of other papers, whose plans make them: read here as well
 
-    def planned(self, run: Cell | Study) -> tuple[int, ...]:
+    def planned(self, run: Curve | Study) -> tuple[int, ...]:
         """The seeds of a run as the YAML has them, whatever was cut by hand (`uncut`): they say how
         often a claim is looked at.
         """
         return self.uncut.get(run.name, run.seeds)
 
-    def cell(self, problem: str, curve: str) -> Cell:
-        """The cell behind `algorithm[@reading][+variant]` on a problem.
+    def curve(self, problem: str, label: str) -> Curve:
+        """The curve behind `algorithm[@reading][+variant]` on a problem.
 
         Raises PlanError naming what is known.
         """
         try:
-            return self.aliases[problem, curve]
+            return self.aliases[problem, label]
         except KeyError:
             known = sorted(other for where, other in self.aliases if where == problem)
             if not known:
@@ -54,8 +52,8 @@ class Paper:
                     f"{or_nearest(problem, sorted({where for where, _ in self.aliases}))}"
                 ) from None
             raise PlanError(
-                f"papers/{self.name}.yaml: no run makes the curve {curve!r} on {problem!r} at scale"
-                f" {self.scale}{nearest(curve, known) or ';'} known there: {', '.join(known)}"
+                f"papers/{self.name}.yaml: no run makes the curve {label!r} on {problem!r} at scale"
+                f" {self.scale}{nearest(label, known) or ';'} known there: {', '.join(known)}"
             ) from None
 
     @property
@@ -64,17 +62,17 @@ class Paper:
         return self.scale == "paper"
 
     @property
-    def parts(self) -> list[Cell | Study]:
-        """All cells and studies."""
-        return [*self.cells, *self.studies.values()]
+    def parts(self) -> list[Curve | Study]:
+        """All curves and studies."""
+        return [*self.curves, *self.studies.values()]
 
     def to_make(self, part: Seeded) -> list[int]:
-        """The seeds of a cell or a study that jobs make: those that are not published."""
+        """The seeds of a curve or a study that jobs make: those that are not published."""
         name = part.name
         return [seed for seed in part.seeds if (name, seed) not in self.not_made]
 
     def records(self, parts: Iterable[Seeded]) -> list[str]:
-        """The records of some cells and studies that jobs make: a report waits for them."""
+        """The records of some curves and studies that jobs make: a report waits for them."""
         named = {part.name: part for part in parts}
         return [
             f"{folder}/{seed}.parquet"
@@ -83,13 +81,13 @@ class Paper:
         ]
 
     def published(self, parts: Iterable[Seeded]) -> list[str]:
-        """The files of published records that a report on some cells and studies reads."""
+        """The files of published records that a report on some curves and studies reads."""
         named = {part.name: part for part in parts}
         read = {name for name, _ in self.not_made}
         return [str(part.published) for name, part in named.items() if name in read]
 
     def together(self) -> dict[tuple[int, ...], list[Seeded]]:
-        """The cells and studies that one process makes with all their seeds, by these seeds.
+        """The curves and studies that one process makes with all their seeds, by these seeds.
 
         Starting a process takes seconds, so that short runs share one.
         """
@@ -100,9 +98,9 @@ class Paper:
                 found.setdefault(part.seeds, []).append(part)
         return found
 
-    def part(self, problem: str, curve: str) -> Cell | Study:
-        """The cell or study in a folder `problem/curve` of results. Raises PlanError."""
-        return self.study(curve) if problem == STUDIES else self.cell(problem, curve)
+    def part(self, problem: str, label: str) -> Curve | Study:
+        """The curve or study in a folder `problem/curve` of results. Raises PlanError."""
+        return self.study(label) if problem == STUDIES else self.curve(problem, label)
 
     def study(self, name: str) -> Study:
         """The study called `name`. Raises PlanError naming what is known."""

@@ -92,7 +92,7 @@ def flat(values: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
 def dotted(values: Mapping[str, Any], problems: Iterable[str] = ()) -> dict[str, Any]:
     """The values with every mapping taken apart, whatever the constructor is.
 
-    A mapping over some of `problems` holds values by problem and stays whole. In a cell these are
+    A mapping over some of `problems` holds values by problem and stays whole. In a curve these are
     looked up, so that what is still a mapping there is a group.
     """
     by_problem = set(problems)

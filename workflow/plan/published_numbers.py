@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from workflow.plan.resolve import ROOT
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 FOLDER = Path("papers", "published")
 COLUMNS = ("source", "panel", "method", "x", "value", "low", "high", "unit")

@@ -20,7 +20,7 @@ from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, known_names
 from workflow.plan.nearest import nearest, or_nearest
 from workflow.plan.resolve import papers, planned
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 Steps = Sequence[str | int]  # keys and positions from the whole file to a value
 YAML_TAG = "tag:yaml.org,2002:"

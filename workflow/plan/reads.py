@@ -16,7 +16,7 @@ from workflow.plan.statements import (
     ClaimEntry,
     Summarised,
 )
-from workflow.trace.cells import DEFAULT, Cell, Study
+from workflow.trace.curves import DEFAULT, Curve, Study
 
 
 def claims_of(paper: Paper) -> list[ClaimEntry]:
@@ -39,32 +39,32 @@ def written(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*entry.get("claims", []), *entry.get("appendix", [])]
 
 
-def runs_of_claim(paper: Paper, claim: ClaimEntry, reading: str = DEFAULT) -> list[Cell | Study]:
+def runs_of_claim(paper: Paper, claim: ClaimEntry, reading: str = DEFAULT) -> list[Curve | Study]:
     """Every run whose records a claim reads in any of its settings. Raises PlanError."""
     runs = [run for one in claim.asked for run in runs_of(paper, one.check, reading)]
     return list({run.name: run for run in runs}.values()) if claim.settings else runs
 
 
-def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Cell | Study]:
+def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Curve | Study]:
     """Every run whose records a check reads. Raises PlanError where none is planned."""
     if check.study:
         return [paper.study(check.study)]
-    runs: list[Cell | Study] = []
-    for place, curve, variant in each_read(paper, check, reading):
-        cell = selection.place(paper, place, curve, reading=reading, variant=variant)
-        runs += [*selection.companions(paper, cell), *base_of(paper, check, cell)]
+    runs: list[Curve | Study] = []
+    for place, label, variant in each_read(paper, check, reading):
+        curve = selection.place(paper, place, label, reading=reading, variant=variant)
+        runs += [*selection.companions(paper, curve), *base_of(paper, check, curve)]
     return runs
 
 
-def null_runs(paper: Paper, claim: ClaimEntry) -> list[Cell]:
+def null_runs(paper: Paper, claim: ClaimEntry) -> list[Curve]:
     """The runs of the curves that serve as null models of a claim."""
     return [
-        selection.place(paper, problem, curve)
+        selection.place(paper, problem, label)
         for one in claim.asked
         for null in one.null_model
-        for curve in filter(None, (null.curve, null.instead))
+        for label in filter(None, (null.curve, null.instead))
         for problem in problems_of(paper, one.check)
-        if not selection.is_left_out(paper, problem, curve)
+        if not selection.is_left_out(paper, problem, label)
     ]
 
 
@@ -72,31 +72,31 @@ def each_read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, s
     """(problem, curve, variant) of each run that a check names."""
     for problem in problems_of(paper, check):
         where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
-        places = [(problem, curve) for curve in named(paper, check, "left", problem, reading)]
-        places += [(where, curve) for curve in named(paper, check, "right", where, reading)]
-        places += [(problem, curve) for curve in named(paper, check, "curves", problem, reading)]
+        places = [(problem, label) for label in named(paper, check, "left", problem, reading)]
+        places += [(where, label) for label in named(paper, check, "right", where, reading)]
+        places += [(problem, label) for label in named(paper, check, "curves", problem, reading)]
         places += [*product([problem], rivals), *product([where], rivals)]
-        for place, curve in places:
-            for variant in variants_of(paper, check, place, curve, reading):
-                yield place, curve, variant
+        for place, label in places:
+            for variant in variants_of(paper, check, place, label, reading):
+                yield place, label, variant
 
 
-def base_of(paper: Paper, check: Check, cell: Cell) -> list[Cell]:
-    """The run that a check divides by, on the very problem of a cell."""
-    return [paper.cell(cell.problem_name, check.relative_to)] if check.relative_to else []
+def base_of(paper: Paper, check: Check, curve: Curve) -> list[Curve]:
+    """The run that a check divides by, on the very problem of a curve."""
+    return [paper.curve(curve.problem_name, check.relative_to)] if check.relative_to else []
 
 
 def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
     """The curves that a check names on one side, those that this scale has on a problem."""
     return [
-        curve for curve in check.listed(side) if variants_of(paper, check, problem, curve, reading)
+        label for label in check.listed(side) if variants_of(paper, check, problem, label, reading)
     ]
 
 
 def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
     """The curves under `minus`, those that this scale has on both problems of a check."""
     there = named(paper, check, "minus", opposite(check, problem), reading)
-    return [curve for curve in named(paper, check, "minus", problem, reading) if curve in there]
+    return [label for label in named(paper, check, "minus", problem, reading) if label in there]
 
 
 def problems_of(paper: Paper, check: Check) -> list[str]:
@@ -112,18 +112,18 @@ def opposite(check: Check, problem: str) -> str:
 
 
 def variants_of(
-    paper: Paper, check: Check, problem: str, curve: str, reading: str = DEFAULT
+    paper: Paper, check: Check, problem: str, label: str, reading: str = DEFAULT
 ) -> list[str]:
     """The variants at which a check looks at a curve on a problem, those that this scale has."""
     named = (check.variants if isinstance(check, Summarised) else []) or [DEFAULT]
     named = list(paper.entry.get("variants", {})) if named == "all" else named
     return [
-        variant for variant in named if not left_out(paper, check, problem, curve, variant, reading)
+        variant for variant in named if not left_out(paper, check, problem, label, variant, reading)
     ]
 
 
 def left_out(
-    paper: Paper, check: Check, problem: str, curve: str, variant: str, reading: str
+    paper: Paper, check: Check, problem: str, label: str, variant: str, reading: str
 ) -> bool:
     """Whether a scale leaves out a run under the default reading as under this one.
 
@@ -132,6 +132,6 @@ def left_out(
     """
     how = {"variant": variant, "relative_to": check.relative_to}
     return all(
-        selection.is_left_out(paper, problem, curve, reading=name, **how)
+        selection.is_left_out(paper, problem, label, reading=name, **how)
         for name in {DEFAULT, reading}
     )

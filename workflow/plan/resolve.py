@@ -16,7 +16,7 @@ from typing import Any
 from workflow import ROOT
 from workflow.plan import digest as code
 from workflow.plan.parameters import Signature, dotted, flat, signature, wrong_type
-from workflow.trace.cells import RESERVED, PlanError, installed, is_async
+from workflow.trace.curves import RESERVED, PlanError, installed, is_async
 
 SEED = "seed"  # becomes the number of the repetition
 # what decides the trace of every run, whatever its problem and its algorithm
@@ -82,7 +82,7 @@ def algorithm_identity(entry: Mapping[str, Any]) -> dict[str, Any]:
     return identity | ({"algorithm libraries": versions(entry)} if "libraries" in entry else {})
 
 
-def cell_digest(problem: Mapping[str, Any], algorithm: Mapping[str, Any], budget: int) -> str:
+def curve_digest(problem: Mapping[str, Any], algorithm: Mapping[str, Any], budget: int) -> str:
     """Of the code that a run reaches and its resolved parameters; a record with another digest is
     stale.
     """

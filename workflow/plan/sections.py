@@ -226,7 +226,7 @@ class ReadingEntry(Section):
 
 
 class RunLine(Section):
-    """Cells: each of the problems with each of the algorithms under each reading and variant."""
+    """Curves: each of the problems with each of the algorithms under each reading and variant."""
 
     problems: Problems = said("on which problems", default="all of them")
     algorithms: Algorithms = said(

@@ -17,7 +17,7 @@ from workflow.plan import lines, published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
 from workflow.plan.vocabulary import Section
-from workflow.trace.cells import DEFAULT, Cell, PlanError, Study, algorithm_of
+from workflow.trace.curves import DEFAULT, Curve, PlanError, Study, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 M = TypeVar("M", bound=Section)
@@ -26,35 +26,35 @@ WITHOUT_RUNS = (lines.ParametersTable, lines.SettingsTable)  # they show what th
 
 
 def place(
-    paper: Paper, problem: str, curve: str, *, reading: str = DEFAULT, variant: str = DEFAULT
-) -> Cell:
-    """The cell of a curve on a problem under a reading and a variant that its own name leaves open.
+    paper: Paper, problem: str, label: str, *, reading: str = DEFAULT, variant: str = DEFAULT
+) -> Curve:
+    """The curve of a label on a problem, under a reading and a variant that the label leaves open.
 
     A reading reaches only who has a parameter that it changes; everyone else keeps the default run.
     """
-    return paper.cell(*_named(paper, problem, curve, reading, variant))
+    return paper.curve(*_named(paper, problem, label, reading, variant))
 
 
-def _named(paper: Paper, problem: str, curve: str, reading: str, variant: str) -> tuple[str, str]:
-    """What the cell is called that `place` looks for."""
-    name = curve
-    if "@" not in curve and (reading, "algorithms", algorithm_of(curve)) in paper.reached:
-        head, plus, tail = curve.partition("+")
+def _named(paper: Paper, problem: str, label: str, reading: str, variant: str) -> tuple[str, str]:
+    """Problem and label of the curve that `place` looks for, with their readings."""
+    name = label
+    if "@" not in label and (reading, "algorithms", algorithm_of(label)) in paper.reached:
+        head, plus, tail = label.partition("+")
         name = f"{head}@{reading}{plus}{tail}"
     if (reading, "problems", problem) in paper.reached:
         problem = f"{problem}@{reading}"
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
 
 
-def planned(paper: Paper, problem: str, curve: str, variant: str = DEFAULT) -> Cell | None:
-    """The cell of a curve under the default reading; None where none is planned."""
-    return paper.aliases.get(_named(paper, problem, curve, DEFAULT, variant))
+def planned(paper: Paper, problem: str, label: str, variant: str = DEFAULT) -> Curve | None:
+    """The curve of a label under the default reading; None where none is planned."""
+    return paper.aliases.get(_named(paper, problem, label, DEFAULT, variant))
 
 
 def is_left_out(
     paper: Paper,
     problem: str,
-    curve: str,
+    label: str,
     *,
     reading: str = DEFAULT,
     variant: str = DEFAULT,
@@ -63,14 +63,14 @@ def is_left_out(
     """Whether this scale leaves out a curve, or what it is divided by, there. The published size
     leaves out nothing: what no run makes there is a mistake.
     """
-    where, name = _named(paper, problem, curve, reading, variant)
+    where, name = _named(paper, problem, label, reading, variant)
     needed = {(where, name), (where, relative_to or name)}
     return not (paper.is_whole or needed <= paper.aliases.keys())
 
 
-def in_scale(paper: Paper, problem: str, curves: Iterable[str], **how: str) -> list[str]:
+def in_scale(paper: Paper, problem: str, labels: Iterable[str], **how: str) -> list[str]:
     """The curves that this scale does not leave out on a problem; `how` as for `is_left_out`."""
-    return [curve for curve in curves if not is_left_out(paper, problem, curve, **how)]
+    return [label for label in labels if not is_left_out(paper, problem, label, **how)]
 
 
 def line_of(paper: Paper, section: str, name: str, model: type[M]) -> M:
@@ -89,18 +89,18 @@ def entry_of(paper: Paper, section: str, name: str) -> Line:
     return known[name]
 
 
-def companions(paper: Paper, cell: Cell) -> list[Cell]:
-    """The cells that decide what regret is on the problem of a cell: all of them where the optimum
-    is the best value seen.
+def companions(paper: Paper, curve: Curve) -> list[Curve]:
+    """The curves that decide what regret is on a curve's problem: all of them where the optimum is
+    the best value seen.
     """
-    if cell.problem_entry.get("optimum") != "best-seen":
-        return [cell]
+    if curve.problem_entry.get("optimum") != "best-seen":
+        return [curve]
     return [
-        cell,
+        curve,
         *(
             other
-            for other in (*paper.cells, *paper.borrowed)
-            if other.problem_name == cell.problem_name and other.name != cell.name
+            for other in (*paper.curves, *paper.borrowed)
+            if other.problem_name == curve.problem_name and other.name != curve.name
         ),
     ]
 
@@ -110,19 +110,19 @@ def table_of(paper: Paper, name: str) -> lines.AnyTable:
     return TABLE.validate_python(entry_of(paper, "tables", name))
 
 
-def figure_runs(paper: Paper, name: str) -> list[Cell | Study]:
+def figure_runs(paper: Paper, name: str) -> list[Curve | Study]:
     """Every run whose records a figure reads."""
-    runs: list[Cell | Study] = []
+    runs: list[Curve | Study] = []
     for panel in panel_options(paper, name):
         levels = panel.lines.values()
         runs += [paper.study(one.study) for one in levels if isinstance(one, lines.Level)]
         if panel.study:
             runs.append(paper.study(panel.study))
             continue
-        cells = [cell for _, cell in places(paper, panel)]
-        runs += [companion for cell in cells for companion in companions(paper, cell)]
+        curves = [curve for _, curve in places(paper, panel)]
+        runs += [companion for curve in curves for companion in companions(paper, curve)]
         if panel.relative_to:
-            runs += [paper.cell(cell.problem_name, panel.relative_to) for cell in cells]
+            runs += [paper.curve(curve.problem_name, panel.relative_to) for curve in curves]
     return runs
 
 
@@ -165,55 +165,55 @@ def series_from(series: Mapping[str, Series], known: int) -> dict[str, Series]:
     }
 
 
-def places(paper: Paper, panel: lines.FigureLine) -> list[tuple[str, Cell]]:
-    """Label and cell of each curve of a panel that this scale does not leave out."""
-    problem, curves, base = panel.problem, panel.curves, panel.relative_to
+def places(paper: Paper, panel: lines.FigureLine) -> list[tuple[str, Curve]]:
+    """Label and curve for each label of a panel that this scale does not leave out."""
+    problem, labels, base = panel.problem, panel.curves, panel.relative_to
     how = {"reading": panel.reading, "variant": panel.variant}
     if panel.kind == "dots":
-        return under_readings(paper, problem, curves, panel.readings, relative_to=base)
+        return under_readings(paper, problem, labels, panel.readings, relative_to=base)
     drawn = [
-        (curve, place(paper, problem, curve, **how))
-        for curve in in_scale(paper, problem, curves, relative_to=base, **how)
+        (label, place(paper, problem, label, **how))
+        for label in in_scale(paper, problem, labels, relative_to=base, **how)
     ]
     controls = in_scale(paper, problem, panel.controls, relative_to=base)
-    return drawn + [(curve, paper.cell(problem, curve)) for curve in controls]
+    return drawn + [(label, paper.curve(problem, label)) for label in controls]
 
 
 def under_readings(
     paper: Paper,
     problem: str,
-    curves: Iterable[str],
+    labels: Iterable[str],
     readings: Iterable[str],
     *,
     relative_to: str = "",
-) -> list[tuple[str, Cell]]:
-    """Label and cell of each curve under each reading that is planned for it, the same run only
+) -> list[tuple[str, Curve]]:
+    """Label and curve for each label under each reading that is planned for it, the same run only
     once.
     """
-    found: dict[str, tuple[str, Cell]] = {}
-    for curve, name in product(curves, readings):
+    found: dict[str, tuple[str, Curve]] = {}
+    for label, name in product(labels, readings):
         reading = DEFAULT if name == "default" else name
-        there = in_scale(paper, problem, [curve], reading=reading, relative_to=relative_to)
+        there = in_scale(paper, problem, [label], reading=reading, relative_to=relative_to)
         # nothing but a default run may be planned
         if there and not (
-            reading and _named(paper, problem, curve, reading, DEFAULT) not in paper.aliases
+            reading and _named(paper, problem, label, reading, DEFAULT) not in paper.aliases
         ):
-            cell = place(paper, problem, curve, reading=reading)
-            found.setdefault(cell.name, (cell.curve, cell))
+            curve = place(paper, problem, label, reading=reading)
+            found.setdefault(curve.name, (curve.label, curve))
     return list(found.values())
 
 
-def table_cells(paper: Paper, line: lines.DiagnosticsTable | lines.FeasibleTable) -> list[Cell]:
-    """The cell of each row of a table: the curves on each problem under each planned reading."""
+def table_curves(paper: Paper, line: lines.DiagnosticsTable | lines.FeasibleTable) -> list[Curve]:
+    """The curve of each row of a table: its labels on each problem under each planned reading."""
     base = line.relative_to if isinstance(line, lines.DiagnosticsTable) else ""
     return [
-        cell
+        curve
         for problem in line.problems
-        for _, cell in under_readings(paper, problem, line.curves, line.readings, relative_to=base)
+        for _, curve in under_readings(paper, problem, line.curves, line.readings, relative_to=base)
     ]
 
 
-def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
+def table_runs(paper: Paper, name: str) -> Sequence[Curve | Study]:
     """Every run whose records a table needs. Raises PlanError."""
     line = table_of(paper, name)
     if isinstance(line, WITHOUT_RUNS):
@@ -221,27 +221,27 @@ def table_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
     if isinstance(line, lines.StudyTable | lines.GrowthTable):
         return [paper.study(line.study)]
     if isinstance(line, lines.PublishedTable):
-        return published_cells(paper)
-    cells = table_cells(paper, line)
+        return published_curves(paper)
+    curves = table_curves(paper, line)
     if isinstance(line, lines.DiagnosticsTable) and line.relative_to:
-        cells += [paper.cell(cell.problem_name, line.relative_to) for cell in cells]
-    return [companion for cell in cells for companion in companions(paper, cell)]
+        curves += [paper.curve(curve.problem_name, line.relative_to) for curve in curves]
+    return [companion for curve in curves for companion in companions(paper, curve)]
 
 
-def tabulated_runs(paper: Paper, name: str) -> Sequence[Cell | Study]:
+def tabulated_runs(paper: Paper, name: str) -> Sequence[Curve | Study]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
     line = table_of(paper, name)
     if isinstance(line, lines.PublishedTable):
-        return paper.parts if published_cells(paper) else []
+        return paper.parts if published_curves(paper) else []
     if isinstance(line, lines.ParametersTable):
         places = product(line.problems or paper.entry["problems"], line.algorithms)
         return [paper.aliases[place] for place in places if place in paper.aliases]
     return table_runs(paper, name)
 
 
-def published_cells(paper: Paper) -> list[Cell]:
+def published_curves(paper: Paper) -> list[Curve]:
     """The default runs that are set beside published numbers, as far as this scale has them."""
     places = [
         (panel["problem"], method)
@@ -250,29 +250,29 @@ def published_cells(paper: Paper) -> list[Cell]:
         for method in published_numbers.panel(paper.name, panel["panel"])
     ]
     found = [planned(paper, *place) for place in dict.fromkeys(places)]
-    return [cell for cell in found if cell is not None]
+    return [curve for curve in found if curve is not None]
 
 
-def picture_cells(paper: Paper, name: str) -> list[Cell]:
-    """Every cell whose records a picture compares, once each: its curves, then the readings of
+def picture_curves(paper: Paper, name: str) -> list[Curve]:
+    """Every curve whose records a picture compares, once each: its own, then the readings of
     those that name none, on the same problem. Raises PlanError.
     """
     line = line_of(paper, "pictures", name, lines.PictureLine)
-    curves = in_scale(paper, line.problem, line.curves)
-    cells = [paper.cell(line.problem, curve) for curve in curves]
-    cells += [
-        cell
-        for cell in paper.cells
-        if cell.problem_name == line.problem
-        and cell.algorithm in curves
-        and cell.algorithm_reading
-        and not cell.variant
+    labels = in_scale(paper, line.problem, line.curves)
+    curves = [paper.curve(line.problem, label) for label in labels]
+    curves += [
+        curve
+        for curve in paper.curves
+        if curve.problem_name == line.problem
+        and curve.algorithm in labels
+        and curve.algorithm_reading
+        and not curve.variant
     ]
-    return list({cell.name: cell for cell in cells}.values())
+    return list({curve.name: curve for curve in curves}.values())
 
 
 def complete(
-    run: Mapping[str, Collection[str]], curves: Sequence[str]
+    run: Mapping[str, Collection[str]], labels: Sequence[str]
 ) -> tuple[list[str], list[str]]:
     """The problems and curves of which every pair was run, given the curves that were run on each
     problem.
@@ -280,57 +280,57 @@ def complete(
     First go the problems on which fewer than half of the curves were run, then the curves that a
     remaining problem lacks.
     """
-    problems = [problem for problem, there in run.items() if 2 * len(there) >= len(curves)]
+    problems = [problem for problem, there in run.items() if 2 * len(there) >= len(labels)]
     return problems, [
-        curve for curve in curves if all(curve in run[problem] for problem in problems)
+        label for label in labels if all(label in run[problem] for problem in problems)
     ]
 
 
-def rank_cells(paper: Paper, name: str) -> dict[str, dict[str, Cell]]:
-    """The cell of each curve on each problem that ranks compare at this scale: the complete part of
-    what it has; nothing where there is nothing to compare. Raises PlanError.
+def rank_curves(paper: Paper, name: str) -> dict[str, dict[str, Curve]]:
+    """The curve of each label on each problem that ranks compare at this scale: the complete part
+    of what it has; nothing where there is nothing to compare. Raises PlanError.
     """
     line = line_of(paper, "ranks", name, lines.RanksLine)
     planned = {
         problem: {
-            curve: place(paper, problem, curve) for curve in in_scale(paper, problem, line.curves)
+            label: place(paper, problem, label) for label in in_scale(paper, problem, line.curves)
         }
         for problem in line.problems
     }
-    problems, curves = complete(planned, line.curves)
-    if min(len(problems), len(curves)) < 2:
+    problems, labels = complete(planned, line.curves)
+    if min(len(problems), len(labels)) < 2:
         return {}
-    return {problem: {curve: planned[problem][curve] for curve in curves} for problem in problems}
+    return {problem: {label: planned[problem][label] for label in labels} for problem in problems}
 
 
-def rank_runs(paper: Paper, name: str) -> list[Cell]:
+def rank_runs(paper: Paper, name: str) -> list[Curve]:
     """Every run whose records ranks read. Raises PlanError."""
-    cells = [cell for row in rank_cells(paper, name).values() for cell in row.values()]
-    return [companion for cell in cells for companion in companions(paper, cell)]
+    curves = [curve for row in rank_curves(paper, name).values() for curve in row.values()]
+    return [companion for curve in curves for companion in companions(paper, curve)]
 
 
 def profile_panels(
     paper: Paper, line: lines.ProfilesLine
-) -> list[tuple[lines.ProfilePanel, dict[str, dict[str, Cell]]]]:
-    """The panels of a line of profiles at this scale: each with its curves, and the cell of each
-    curve on each of its problems, of those that all its curves have.
+) -> list[tuple[lines.ProfilePanel, dict[str, dict[str, Curve]]]]:
+    """The panels of a line of profiles at this scale: each with its labels, and the curve of each
+    label on each of its problems, of those that have all of them.
 
     A problem that lacks a curve at this scale is left out, and so is a panel without problems.
     """
     found = []
     for own in line.panels:
-        curves = own.curves or line.curves
-        cells = {
-            problem: {curve: place(paper, problem, curve) for curve in curves}
+        labels = own.curves or line.curves
+        curves = {
+            problem: {label: place(paper, problem, label) for label in labels}
             for problem in own.problems
-            if in_scale(paper, problem, curves) == curves
+            if in_scale(paper, problem, labels) == labels
         }
-        if cells:
-            found.append((own.model_copy(update={"curves": curves}), cells))
+        if curves:
+            found.append((own.model_copy(update={"curves": labels}), curves))
     return found
 
 
-def profile_runs(paper: Paper, name: str) -> list[Cell]:
+def profile_runs(paper: Paper, name: str) -> list[Curve]:
     """Every run whose records a line of profiles reads. Raises PlanError."""
     panels = profile_panels(paper, line_of(paper, "profiles", name, lines.ProfilesLine))
-    return [cell for _, cells in panels for row in cells.values() for cell in row.values()]
+    return [curve for _, curves in panels for row in curves.values() for curve in row.values()]

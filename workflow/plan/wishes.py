@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from workflow.plan.exhibits import lines_of
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 FOLDERS = ("results", "figures", "logs", "report", "data/raw", "data/prepared")  # we write here
 

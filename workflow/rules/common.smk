@@ -15,9 +15,9 @@ from workflow.data.places import (
 from workflow.plan.exhibits import LEDGER, kinds_of_exhibits, lines_of
 from workflow.plan.wishes import refuse_target
 from workflow.data.simulators import binary
-from workflow.trace import cells
+from workflow.trace import curves
 
-# The cells and studies of all papers whose seeds share a process, by these seeds.
+# The curves and studies of all papers whose seeds share a process, by these seeds.
 TOGETHER = {}
 for plan in PLAN.values():
     for seeds, parts in plan.together().items():
@@ -31,11 +31,11 @@ def any_of(names):
 
 def places(parts):
     # A pattern of `paper/problem/curve`. Snakemake looks through it for every file, so problems with the same curves share them.
-    curves, problems = {}, {}
+    labels, problems = {}, {}
     for part in parts:
-        problem, curve = part.place
-        curves.setdefault(f"{part.paper}/{problem}", []).append(curve)
-    for problem, names in curves.items():
+        problem, label = part.place
+        labels.setdefault(f"{part.paper}/{problem}", []).append(label)
+    for problem, names in labels.items():
         problems.setdefault(tuple(sorted(names)), []).append(problem)
     lines = [f"{any_of(some)}/{any_of(names)}" for names, some in problems.items()]
     return f"(?:{'|'.join(lines) or '-'})"
@@ -102,7 +102,7 @@ def given_to_run(wildcards, output):
     # command that only looks, such as --summary, which has no executor. Since this names the output, Snakemake takes it for
     # no cause to run again: the digest is that.
     runs = workflow.executor_plugin is not None and not workflow.dryrun
-    return cells.hand_over(part_of(wildcards), Path(".snakemake", "given"), write=runs)
+    return curves.hand_over(part_of(wildcards), Path(".snakemake", "given"), write=runs)
 
 
 def memory(wildcards, attempt):

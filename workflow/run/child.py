@@ -11,7 +11,7 @@ from workflow.run import lease, make
 from workflow.run.boundary import BadAnswer
 from workflow.run.guard import Guard
 from workflow.run.target import Target
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 from workflow.trace.record import BadRecord
 
 log = logging.getLogger("noregret.run")

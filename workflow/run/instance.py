@@ -17,37 +17,39 @@ from workflow.data import simulators
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.run import boundary, designs, exact_design, loop
 from workflow.trace import seeds
-from workflow.trace.cells import MISSING, Cell, PlanError, Study, installed, own_parameters
+from workflow.trace.curves import MISSING, Curve, PlanError, Study, installed, own_parameters
 
 
-def build_problem(cell: Cell | Study, seed: int, root: Path = Path()) -> Problem:
+def build_problem(curve: Curve | Study, seed: int, root: Path = Path()) -> Problem:
     """The problem instance of a seed, on the data below `root`; the same for every algorithm."""
-    parameters = seeds.with_seed({**own_parameters(cell.problem_entry), **substitute(cell)}, seed)
-    if "data" in cell.problem_entry:
-        parameters["data"] = data_path(cell, root)
-    if "simulator" in cell.problem_entry:
-        parameters["simulator"] = simulators.built(cell.problem_entry["simulator"], root=root)
-    return problems.load(cell.problem_entry["is"])(seeds.instance(seed, cell.problem), **parameters)
+    parameters = seeds.with_seed({**own_parameters(curve.problem_entry), **substitute(curve)}, seed)
+    if "data" in curve.problem_entry:
+        parameters["data"] = data_path(curve, root)
+    if "simulator" in curve.problem_entry:
+        parameters["simulator"] = simulators.built(curve.problem_entry["simulator"], root=root)
+    return problems.load(curve.problem_entry["is"])(
+        seeds.instance(seed, curve.problem), **parameters
+    )
 
 
-def substitute(cell: Cell | Study) -> dict[str, Any]:
+def substitute(curve: Curve | Study) -> dict[str, Any]:
     """The parameters that a problem takes instead of its own where it lacks a library and
     substitutes are allowed.
     """
-    entry = cell.problem_entry
+    entry = curve.problem_entry
     lacks = any(installed(library) == MISSING for library in entry.get("libraries", []))
     return (
         dict(entry["substitute"])
-        if "substitute" in entry and lacks and substitutes_allowed(cell.scale)
+        if "substitute" in entry and lacks and substitutes_allowed(curve.scale)
         else {}
     )
 
 
-def data_path(cell: Cell | Study, root: Path) -> Path:
-    """The prepared table of a cell's problem, fetched now if no workflow has."""
+def data_path(curve: Curve | Study, root: Path) -> Path:
+    """The prepared table of a curve's problem, fetched now if no workflow has."""
     from workflow.data import fetch  # takes a quarter of a second, and many problems read no table
 
-    name, allowed = cell.problem_entry["data"], substitutes_allowed(cell.scale)
+    name, allowed = curve.problem_entry["data"], substitutes_allowed(curve.scale)
     path = prepared_path(name, root=root, substitutes=allowed)
     if not path.exists():
         return fetch.prepare(name, root=root, substitutes=allowed)
@@ -55,50 +57,50 @@ def data_path(cell: Cell | Study, root: Path) -> Path:
     return path
 
 
-def initial_design(cell: Cell, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
+def initial_design(curve: Curve, seed: int, problem: Problem) -> tuple[np.ndarray, Evaluation]:
     """The design that all algorithms share, (n, d), and its evaluation."""
-    query = draw_design(cell, seed, problem)
+    query = draw_design(curve, seed, problem)
     evaluation = loop.evaluate(
-        problem, query, lambda i: seeds.noise(seed, cell.problem, i), first=0
+        problem, query, lambda i: seeds.noise(seed, curve.problem, i), first=0
     )
-    is_noisy = cell.problem_entry["init"].get("noise", True)
+    is_noisy = curve.problem_entry["init"].get("noise", True)
     return query, evaluation if is_noisy else exact_design.without_noise(evaluation)
 
 
-def parameters_of(cell: Cell, problem: Problem) -> dict[str, Any]:
+def parameters_of(curve: Curve, problem: Problem) -> dict[str, Any]:
     """The optimizer's parameters, with what the problem reveals in the place of its name.
 
     Raises PlanError.
     """
-    return _revealed(cell, problem, own_parameters(cell.algorithm_entry))
+    return _revealed(curve, problem, own_parameters(curve.algorithm_entry))
 
 
-def _revealed(cell: Cell, problem: Problem, values: Mapping[str, Any]) -> dict[str, Any]:
+def _revealed(curve: Curve, problem: Problem, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values, and the fields of groups among them, with what the problem reveals in its place."""
     found: dict[str, Any] = {}
     for name, value in values.items():
         if not isinstance(value, dict) or set(value) != {"given"}:
-            found[name] = _revealed(cell, problem, value) if isinstance(value, dict) else value
+            found[name] = _revealed(curve, problem, value) if isinstance(value, dict) else value
         elif value["given"] in problem.reveals:
             found[name] = boundary.frozen_if_array(problem.reveals[value["given"]])
         else:
             known = ", ".join(problem.reveals) or "nothing"
             raise PlanError(
-                f"{cell.name}: {name} is given by {value['given']!r}, which the problem does"
+                f"{curve.name}: {name} is given by {value['given']!r}, which the problem does"
                 f" not reveal; known: {known}"
             )
     return found
 
 
-def draw_design(cell: Cell, seed: int, problem: Problem) -> np.ndarray:
+def draw_design(curve: Curve, seed: int, problem: Problem) -> np.ndarray:
     """The queries of the shared initial design.
 
     Raises PlanError where the problem is too small for it.
     """
-    init = cell.problem_entry["init"]
+    init = curve.problem_entry["init"]
     try:
         return designs.draw(
-            problem.domain, init["design"], init["n"], seeds.design(seed, cell.problem)
+            problem.domain, init["design"], init["n"], seeds.design(seed, curve.problem)
         )
     except ValueError as error:
-        raise PlanError(f"{cell.name}: {error}") from None
+        raise PlanError(f"{curve.name}: {error}") from None

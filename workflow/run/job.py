@@ -17,8 +17,8 @@ from pathlib import Path
 
 from workflow.run.lease import Failed
 from workflow.run.target import Target
-from workflow.trace import cells, one_path
-from workflow.trace.cells import Cell, PlanError, Study, parse_seeds
+from workflow.trace import curves, one_path
+from workflow.trace.curves import Curve, PlanError, Study, parse_seeds
 
 DEPTH = 5  # of a record below the folder that has results/
 
@@ -91,7 +91,7 @@ def _targets(options: argparse.Namespace) -> list[Target]:
     """The records that a command line names. Raises PlanError."""
     seeds = parse_seeds(options.seeds)
     part = (
-        cells.from_json(options.given.read_text(encoding="utf-8"))
+        curves.from_json(options.given.read_text(encoding="utf-8"))
         if options.given
         else _planned(options)
     )
@@ -109,8 +109,8 @@ def _targets(options: argparse.Namespace) -> list[Target]:
     ]
 
 
-def _planned(options: argparse.Namespace) -> Cell | Study:
-    """The cell or study that a command line names. Raises PlanError."""
+def _planned(options: argparse.Namespace) -> Curve | Study:
+    """The curve or study that a command line names. Raises PlanError."""
     # what a job of the workflow does not need
     from workflow.plan.expand import load
     from workflow.plan.wishes import check_folders

@@ -1,4 +1,4 @@
-"""Make records: of one seed of a cell, of a study.
+"""Make records: of one seed of a curve, of a study.
 
 Every seed is its own record, written atomically to the store of its digest and handed out to its
 place; one that is there is handed out again, anything else in its place is refused. Whoever calls
@@ -27,7 +27,7 @@ from workflow.run.instance import build_problem, initial_design, parameters_of
 from workflow.run.target import Target
 from workflow.trace import by_digest, record, seeds
 from workflow.trace.atomic import sweep
-from workflow.trace.cells import Cell, Study, with_data
+from workflow.trace.curves import Curve, Study, with_data
 
 log = logging.getLogger("noregret.run")
 NOTHING: record.Columns = {"evaluation": np.arange(0)}
@@ -43,8 +43,8 @@ def make(target: Target, guard: Guard | None = None) -> None:
         _Run(target.part, target, guard).make()
 
 
-def load(part: Cell | Study) -> None:
-    """Import what every run of a cell or a study needs, and ask once for what they all write."""
+def load(part: Curve | Study) -> None:
+    """Import what every run of a curve or a study needs, and ask once for what they all write."""
     code(part)
     if "data" in part.problem_entry:
         importlib.import_module("workflow.data.fetch")
@@ -52,9 +52,9 @@ def load(part: Cell | Study) -> None:
     record.provenance()
 
 
-def code(part: Cell | Study) -> Callable[..., Any]:
-    """The class of a cell's algorithm, or the function of a study; what it needs is imported."""
-    if isinstance(part, Cell):
+def code(part: Curve | Study) -> Callable[..., Any]:
+    """The class of a curve's algorithm, or the function of a study; what it needs is imported."""
+    if isinstance(part, Curve):
         for library in part.algorithm_entry.get("libraries", []):
             with suppress(ImportError):  # the method says how to get one that is missing
                 importlib.import_module(library)
@@ -67,15 +67,15 @@ def code(part: Cell | Study) -> Callable[..., Any]:
 
 
 class _Run:
-    """One seed of a cell under way: begun, gone on with until its budget is spent, and ended by its
-    record.
+    """One seed of a curve under way: begun, gone on with until its budget is spent, and ended by
+    its record.
     """
 
-    def __init__(self, cell: Cell, target: Target, guard: Guard) -> None:
-        self.cell, self.target, self.guard, self.seed = cell, target, guard, target.seed
+    def __init__(self, curve: Curve, target: Target, guard: Guard) -> None:
+        self.curve, self.target, self.guard, self.seed = curve, target, guard, target.seed
         place = checkpoint.folder()
-        self.problem = _problem(cell, target, guard)
-        self.digest = with_data(cell.digest, self.problem.data_sha256)
+        self.problem = _problem(curve, target, guard)
+        self.digest = with_data(curve.digest, self.problem.data_sha256)
         self.checkpoint = checkpoint.Checkpoint(place, self.digest, self.seed)
         self.progress: loop.Progress | None = None
         self.setup = 0.0  # CPU seconds of the constructor
@@ -98,14 +98,14 @@ class _Run:
 
         Raises TooLong.
         """
-        parameters = parameters_of(self.cell, self.problem)
+        parameters = parameters_of(self.curve, self.problem)
         self.parameters = parameters
-        code(self.cell)  # what an import costs is no cost of the method
-        rng = seeds.optimizer(self.seed, self.cell.problem, self.cell.algorithm)
+        code(self.curve)  # what an import costs is no cost of the method
+        rng = seeds.optimizer(self.seed, self.curve.problem, self.curve.algorithm)
         with self._working():
             began = time.process_time()
             optimizer = algorithms.build(
-                self.cell.algorithm_entry["is"],
+                self.curve.algorithm_entry["is"],
                 boundary.domain(self.problem.domain),
                 rng,
                 parameters,
@@ -114,8 +114,8 @@ class _Run:
         self.progress = self.checkpoint.resume()
         if self.progress is None:
             with self._working():
-                design = initial_design(self.cell, self.seed, self.problem)
-                self.progress = _started(self.cell, optimizer, *design)
+                design = initial_design(self.curve, self.seed, self.problem)
+                self.progress = _started(self.curve, optimizer, *design)
         else:
             self.work = self.progress.work
         self.guard.number = self.progress.given + getattr(
@@ -130,9 +130,9 @@ class _Run:
         progress = self._begun
         saved, cost = time.monotonic(), 0.0
         checked = False
-        while progress.rows < self.cell.budget:
+        while progress.rows < self.curve.budget:
             with self._working():
-                _step(self.cell, self.seed, self.problem, progress)
+                _step(self.curve, self.seed, self.problem, progress)
             if not checked:
                 checkpoint.check(progress)
                 checked = True
@@ -147,7 +147,7 @@ class _Run:
         return {
             "status": "complete",
             **self._recommended(),
-            "algorithm_parameters": {**self.cell.algorithm_entry, **self.parameters},
+            "algorithm_parameters": {**self.curve.algorithm_entry, **self.parameters},
             "setup_seconds": self.setup + given,
             "given_seconds": given,
             "cpu_seconds": self.work,
@@ -162,22 +162,22 @@ class _Run:
         if self.progress is None or not self.progress.rows:
             return NOTHING
         return {
-            name: values[: self.cell.budget] for name, values in self.progress.columns().items()
+            name: values[: self.curve.budget] for name, values in self.progress.columns().items()
         }
 
     def described(self) -> dict[str, Any]:
         """What is known of a run before it begins."""
-        cell, problem = self.cell, self.problem
+        curve, problem = self.curve, self.problem
         return {
-            "paper": cell.paper,
-            "scale": cell.scale,
-            "problem": cell.problem_name,
-            "algorithm": cell.algorithm,
-            "curve": cell.curve,
+            "paper": curve.paper,
+            "scale": curve.scale,
+            "problem": curve.problem_name,
+            "algorithm": curve.algorithm,
+            "curve": curve.label,
             "seed": self.seed,
-            "budget": cell.budget,
-            "initial": cell.problem_entry["init"]["n"],
-            "problem_parameters": dict(cell.problem_entry),
+            "budget": curve.budget,
+            "initial": curve.problem_entry["init"]["n"],
+            "problem_parameters": dict(curve.problem_entry),
             "digest": self.digest,
             "best": problem.best,
             "best_kind": problem.best_kind,
@@ -199,7 +199,7 @@ class _Run:
             shown = loop.evaluate(
                 self.problem,
                 final,
-                lambda _: seeds.recommendation(self.seed, self.cell.problem),
+                lambda _: seeds.recommendation(self.seed, self.curve.problem),
                 first=self.guard.number,
             ).true
         return {
@@ -228,25 +228,25 @@ class _Run:
 
 
 def _started(
-    cell: Cell, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation
+    curve: Curve, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation
 ) -> loop.Progress:
     """The progress of a run that was told its initial design."""
-    counted = cell.problem_entry["init"].get("counted", True)
-    if cell.is_async:
+    counted = curve.problem_entry["init"].get("counted", True)
+    if curve.is_async:
         return async_loop.started(optimizer, query, evaluation, counted=counted)
     return loop.started(optimizer, query, evaluation, counted=counted)
 
 
-def _step(cell: Cell, seed: int, problem: Problem, progress: loop.Progress) -> None:
+def _step(curve: Curve, seed: int, problem: Problem, progress: loop.Progress) -> None:
     """One batch, or one event where workers do not wait for one another."""
 
     def noise(i: int) -> np.random.Generator:
-        return seeds.noise(seed, cell.problem, i)
+        return seeds.noise(seed, curve.problem, i)
 
     if isinstance(progress, async_loop.Progress):
-        async_loop.step(problem, progress, room=cell.room, noise=noise)
+        async_loop.step(problem, progress, room=curve.room, noise=noise)
     else:
-        loop.step(problem, progress, budget=cell.budget, room=cell.room, noise=noise)
+        loop.step(problem, progress, budget=curve.budget, room=curve.room, noise=noise)
 
 
 def _make_study(study: Study, target: Target, guard: Guard) -> None:
@@ -280,7 +280,7 @@ def _make_study(study: Study, target: Target, guard: Guard) -> None:
     _write(target, header, columns)
 
 
-def _problem(part: Cell | Study, target: Target, guard: Guard) -> Problem:
+def _problem(part: Curve | Study, target: Target, guard: Guard) -> Problem:
     """The problem of a seed with a guard around it."""
     return guard.guarded(guard.built(lambda: build_problem(part, target.seed, target.root)))
 
@@ -327,7 +327,7 @@ def _is_there(target: Target, digest: str) -> bool:
         part = target.part
         names = (
             {"problem": part.problem_name, "algorithm": part.algorithm}
-            if isinstance(part, Cell)
+            if isinstance(part, Curve)
             else {"problem": part.problem, "study": part.id}
         )
         said = {"paper": part.paper, **names, "digest": digest, "seed": target.seed}

@@ -8,22 +8,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow.run import lease
-from workflow.trace.cells import Cell, Study
+from workflow.trace.curves import Curve, Study
 
 TIMEOUT = 3600.0  # seconds, where the problem's line in papers/*.yaml has no `timeout`
 
 
 @dataclass(frozen=True)
 class Target:
-    """One record to be made: of a seed of a cell or a study, at `path`, with the store and the data
-    below `root`.
+    """One record to be made: of a seed of a curve or a study, at `path`, with the store and the
+    data below `root`.
 
     again: also where the store has it. stored: whether it comes from the store and goes there; a
     file that the user names does not. checkpoint_every, wait: seconds between two checkpoints, and
     to wait for another process that makes the record.
     """
 
-    part: Cell | Study
+    part: Curve | Study
     seed: int
     path: Path
     root: Path = Path()

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from workflow.site.build import build
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 
 def main(arguments: list[str] | None = None) -> int:

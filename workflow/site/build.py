@@ -27,7 +27,7 @@ from workflow.site.folder import CLAIMS, Report, reports
 from workflow.site.guide import Box, Guide
 from workflow.site.markdown import Rendered, inline, slug
 from workflow.trace import record
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 # What a page may load: scripts, styles and pictures that lie beside it, and its empty icon. A
 # script or a style that stands in the page itself, a handler and a link `javascript:` are refused,

@@ -27,7 +27,7 @@ from workflow.plan.reads import written
 from workflow.site.claim_pages import Claim, Entry
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
-from workflow.trace.cells import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, PlanError
 
 CLAIMS = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good
 

@@ -13,7 +13,7 @@ from workflow.plan import resolve
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import Parameter
 from workflow.run import instance
-from workflow.trace.cells import Cell, PlanError
+from workflow.trace.curves import Curve, PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = "// A toy.\n//\n// packages: libtoy-dev\n// libraries: m toy\n\nint main() { return 0; }\n"
@@ -45,11 +45,11 @@ figures:
 """
 
 
-def cell(**changes):
+def curve(**changes):
     problem, algorithm = {**NS3, **changes}, {"is": "random_search.RandomSearch"}
     named = {"paper": "toy", "scale": "paper", "problem": "wlan", "algorithm": "uniform"}
     named |= {"problem_entry": problem, "algorithm_entry": algorithm, "seeds": (0,), "budget": 4}
-    return Cell(**named, digest=resolve.cell_digest(problem, algorithm, 4))
+    return Curve(**named, digest=resolve.curve_digest(problem, algorithm, 4))
 
 
 def executable(path, text):
@@ -163,14 +163,14 @@ def test_only_the_entry_that_names_a_simulator_has_its_source_in_its_digest(tmp_
     before = resolve.problem_identity(NS3)
     source = resolve.source_sha256("ns3_wlan")
     assert before == {"problem": NS3, "libraries": {}, "simulator": source}
-    digest = cell().digest
+    digest = curve().digest
     (tmp_path / "simulators").mkdir()
     (tmp_path / "simulators" / "ns3_wlan.cc").write_text(
         (ROOT / "simulators" / "ns3_wlan.cc").read_text() + "// a remark\n"
     )
     monkeypatch.setattr(resolve, "ROOT", tmp_path)
     assert resolve.problem_identity(NS3)["simulator"] != before["simulator"]
-    assert cell().digest != digest
+    assert curve().digest != digest
 
 
 def test_mistakes_are_named():
@@ -189,16 +189,16 @@ def test_the_problem_is_told_the_place_of_its_simulator(tmp_path, monkeypatch):
     )
     message = "expected a simulator, found none: run `python -m workflow.simulators ns3_wlan`"
     with pytest.raises(SimulatorUnavailable, match=message):
-        instance.build_problem(cell(), 0, tmp_path)
+        instance.build_problem(curve(), 0, tmp_path)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)
-    told = instance.build_problem(cell(), 0, tmp_path)
+    told = instance.build_problem(curve(), 0, tmp_path)
     assert told["simulator"] == path and told["backend"] == "ns3" and "budget" not in told
 
 
 def test_the_report_knows_the_version_that_a_record_was_made_with(tmp_path):
-    made = cell()
-    cells = {("wlan", "uniform"): made}
-    store = Store(Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), cells, {}), tmp_path)
+    made = curve()
+    curves = {("wlan", "uniform"): made}
+    store = Store(Paper("toy", "paper", {"scales": {"paper": {}}}, (made,), curves, {}), tmp_path)
     with pytest.raises(SimulatorUnavailable, match="expected a simulator, found none"):
         store.data_sha256(made)
     path = executable(tmp_path / "simulators" / "build" / "ns3_wlan", PROGRAM)

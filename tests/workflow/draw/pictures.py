@@ -15,7 +15,7 @@ from workflow.measure.store import Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
 from workflow.trace import record
-from workflow.trace.cells import Cell, with_data
+from workflow.trace.curves import Curve, with_data
 
 RUN = {"noise": 0.1, "room": 1, "init": {"n": 1}}  # of the entry of every problem
 
@@ -28,8 +28,8 @@ class Runs:
     def __init__(self, root, entry, display, drawer, curves=("A", "B"), seeds=(0, 1), **line):
         self.root, self.display = root, display
         self.line = {"id": "best", "is": drawer, "problem": "p", "curves": list(curves), **line}
-        self.cells = {
-            curve: Cell(
+        self.curves = {
+            curve: Curve(
                 paper="toy",
                 scale="paper",
                 problem="p",
@@ -44,7 +44,7 @@ class Runs:
 
     def add(self, curve, seed, true, true_g=None, *, query, **libraries):
         """A record; `query` is one design, repeated but for its last digits, or one a row."""
-        made, n = self.cells[curve], len(true)
+        made, n = self.curves[curve], len(true)
         header = {
             "paper": "toy",
             "seed": seed,
@@ -62,14 +62,14 @@ class Runs:
     @property
     def paper(self):
         entry = {"scales": {"paper": {}}, "pictures": [self.line]}
-        cells = {("p", curve): cell for curve, cell in self.cells.items()}
-        return Paper("toy", "paper", entry, tuple(cells.values()), cells, {})
+        curves = {("p", label): curve for label, curve in self.curves.items()}
+        return Paper("toy", "paper", entry, tuple(curves.values()), curves, {})
 
     def store(self, **options):
         return Store(self.paper, self.root, **options)
 
     def best(self, **options):
-        return picture.best_of(self.store(**options), selection.picture_cells(self.paper, "best"))
+        return picture.best_of(self.store(**options), selection.picture_curves(self.paper, "best"))
 
     def draw(self, folder, **options):
         return picture.draw(self.paper, self.store(**options), "best", folder)

@@ -17,7 +17,7 @@ from workflow.plan.expand import load
 from workflow.plan.lines import FigureLine
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.trace.cells import Cell, Study
+from workflow.trace.curves import Curve, Study
 
 PAPERS = {name: load(name, "paper") for name in papers()}
 FIGURES = [(name, line["id"]) for name, paper in PAPERS.items() for line in paper.entry["figures"]]
@@ -34,16 +34,16 @@ class MadeUp:
         self.numbers: dict[str, int] = {}
         self.tables = {study: _table(paper, study) for study in paper.studies}
 
-    def has(self, run: Cell | Study) -> bool:
+    def has(self, run: Curve | Study) -> bool:
         return self.whole or self._number(run) % 3 != 2 or isinstance(run, Study)
 
-    def seeds(self, run: Cell | Study) -> tuple[int, ...]:
+    def seeds(self, run: Curve | Study) -> tuple[int, ...]:
         if not self.has(run):
             raise NotRun(run.name)
         few = {0: 5, 1: 3, 2: 5, 3: 1}[self._number(run) % 4]
         return tuple(range(5 if self.whole or isinstance(run, Study) else few))
 
-    def values(self, run: Cell | Study, name: str) -> np.ndarray:
+    def values(self, run: Curve | Study, name: str) -> np.ndarray:
         seeds = self.seeds(run)
         if isinstance(run, Study):
             return np.stack([self._column(run, name, seed) for seed in seeds])
@@ -59,16 +59,16 @@ class MadeUp:
         grid = np.tile(np.geomspace(1, 400, 12).round(), rows // 12)
         return table.get(name, 10 ** rng.uniform(-2, 2) * grid ** rng.uniform(0.2, 1.4))
 
-    def _number(self, run: Cell | Study) -> int:
+    def _number(self, run: Curve | Study) -> int:
         return self.numbers.setdefault(run.name, len(self.numbers))
 
-    def data(self, run: Cell | Study) -> str:
+    def data(self, run: Curve | Study) -> str:
         return "real"
 
-    def versions(self, run: Cell) -> list[str]:
+    def versions(self, run: Curve) -> list[str]:
         return [f"{name} 1.0" for name in run.problem_entry.get("libraries", [])]
 
-    def lacks(self, runs: Mapping[str, Cell]) -> list[str]:
+    def lacks(self, runs: Mapping[str, Curve]) -> list[str]:
         return []
 
 
@@ -160,5 +160,5 @@ def test_a_note_speaks_of_controls_that_are_drawn():
     for name, figure in FIGURES:
         entry = next(line for line in PAPERS[name].entry["figures"] if line["id"] == figure)
         if "are not in the paper: controls" in entry.get("note", ""):
-            drawn = {cell.curve for cell in selection.figure_runs(PAPERS[name], figure)}
+            drawn = {curve.label for curve in selection.figure_runs(PAPERS[name], figure)}
             assert {"random-search", "average-of-5"} <= drawn

@@ -106,14 +106,14 @@ def test_the_first_of_equals_is_taken_and_a_problem_may_have_no_constraints(tmp_
 
 def test_what_has_not_been_run_is_said(runs, tmp_path, monkeypatch):
     for seed in (0, 1):
-        (runs.root / runs.cells["B"].record(seed)).unlink()
+        (runs.root / runs.curves["B"].record(seed)).unlink()
     kept = shown(monkeypatch, frames, "truss")
     with pytest.raises(record.BadRecord, match="found no file"):
         runs.draw(tmp_path)
     runs.draw(tmp_path, partial=True)
     assert "not run: B" in words(kept[0].still)
     for seed in (0, 1):
-        (runs.root / runs.cells["A"].record(seed)).unlink()
+        (runs.root / runs.curves["A"].record(seed)).unlink()
     with pytest.raises(NotRun, match=r"expected a record of toy/p/A, toy/p/B, found none"):
         runs.draw(tmp_path, partial=True)
 
@@ -364,12 +364,12 @@ def test_the_simulators_are_named_and_another_motion_is_confessed(short, monkeyp
 def test_a_reading_that_found_more_is_what_is_shown(runs, tmp_path):
     """Curves that name no reading stand for all of them; a reading of somebody else does not."""
     for algorithm in ("A", "C"):
-        made = replace(runs.cells["A"], algorithm=algorithm, algorithm_reading="code")
-        runs.cells[made.curve] = made
+        made = replace(runs.curves["A"], algorithm=algorithm, algorithm_reading="code")
+        runs.curves[made.label] = made
         for seed in made.seeds:
             light = -2.0 if algorithm == "A" else -1.0
-            runs.add(made.curve, seed, [-9, light - seed, -9], [[-0.5, 0.0]] * 3)
-    curves = [cell.curve for cell in selection.picture_cells(runs.paper, "best")]
+            runs.add(made.label, seed, [-9, light - seed, -9], [[-0.5, 0.0]] * 3)
+    curves = [curve.label for curve in selection.picture_curves(runs.paper, "best")]
     assert curves == ["A", "B", "A@code"]
     best = runs.best()
     assert (best.curve, best.seed, best.value) == ("A@code", 0, 2.0)

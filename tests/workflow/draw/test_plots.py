@@ -22,7 +22,7 @@ from workflow.operate import publish as operate
 from workflow.plan import selection
 from workflow.plan.lines import Drawing, FigureLine
 from workflow.trace import curve_file, record
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 FIGURE = {
     "id": "f",
@@ -68,7 +68,7 @@ def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp
     line = {"id": "t", "kind": "diagnostics", "problems": ["p"], "curves": ["A", "B"]}
     toy.entry["tables"] = [line]
     operate.publish(toy.paper, toy.root / "results", toy.root)
-    toy.drop(toy.cells["p", "A"])
+    toy.drop(toy.curves["p", "A"])
     reads = Counter()
     for module in (record, curve_file):
 
@@ -79,13 +79,15 @@ def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp
         monkeypatch.setattr(module, "read", counted)
     assert report.complaints(toy.store(), report.everything(toy.paper), two, printed=True) == {}
     assert hashes([two / path.name for path in first]) == hashes(first)
-    published = toy.root / toy.cells["p", "A"].published
+    published = toy.root / toy.curves["p", "A"].published
     assert len(reads) == 7 and published in reads and {*reads.values()} == {1}
 
 
 def ratio_of_a(toy):
     """What the figure draws of A: a row a seed."""
-    return toy.store().relative(toy.cells["p", "A"], "cumulative_regret", toy.cells["p", "uniform"])
+    return toy.store().relative(
+        toy.curves["p", "A"], "cumulative_regret", toy.curves["p", "uniform"]
+    )
 
 
 def test_csv_holds_what_is_drawn(toy, tmp_path):
@@ -349,7 +351,7 @@ def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
     assert row["depth"] == 5
     toy.entry["tables"][0]["relative_to"] = "uniform"
     toy.add("uniform", noisy(0.5), problem="box")
-    toy.drop(toy.cells["box", "uniform"], made.seeds)
+    toy.drop(toy.curves["box", "uniform"], made.seeds)
     assert tabulate.build(toy.paper, toy.store(partial=True), "d").empty  # nothing to divide by
 
 
@@ -507,7 +509,7 @@ def test_all_curves_end_with_the_shortest_where_a_panel_says_so(tmp_path):
     assert [line.centre[-1] for line in panel.lines] == [30, 1, 30]
     one, other = progress(toy, ["A", "uniform"], shortest=True)[0].lines
     assert (one.x[-1], one.centre[-1], other.x[-1]) == (20, 41, 20)
-    toy.drop(toy.cells["p", "B"], range(3))
+    toy.drop(toy.curves["p", "B"], range(3))
     left = progress(toy, **by_iteration, shortest=True)[0]
     assert [line.x[-1] for line in left.lines] == [46, 46]  # what was not run cuts nothing
 
@@ -564,10 +566,10 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy):
 def test_small_print_names_the_versions_that_values_belong_to(toy):
     for name, version in (("A", "3.3.7"), ("B", "3.3.6")):
         made = replace(
-            toy.cells["p", name],
-            problem_entry={**toy.cells["p", name].problem_entry, "libraries": ["mujoco"]},
+            toy.curves["p", name],
+            problem_entry={**toy.curves["p", name].problem_entry, "libraries": ["mujoco"]},
         )
-        toy.cells["p", name] = made
+        toy.curves["p", name] = made
         for seed in made.seeds:
             toy.write(made, seed, {"true": 0.5}, provenance={"libraries": {"mujoco": version}})
     progress(toy, ["A", "B", "uniform"])
@@ -586,7 +588,7 @@ def test_a_table_of_settings_holds_what_is_published_at_any_scale(tmp_path, monk
                 made = place.add(name, noisy(0.5), problem=problem, seeds=1)
                 more = {"qbar": qbar[problem], "limits": [0.1, "T"], "fit": {"steps": 5}}
                 entry = {**made.algorithm_entry, **more}
-                place.cells[problem, name] = replace(made, algorithm_entry=entry)
+                place.curves[problem, name] = replace(made, algorithm_entry=entry)
     asked = []
     monkeypatch.setattr(tabulate, "load", lambda *which: asked.append(which) or published.paper)
     settings = {"B": ["qbar", "limits", "fit.steps"], "A": ["beta"]}
@@ -622,8 +624,8 @@ def two_by_two(root, **options):
 
 def test_a_table_of_parameters_counts_planned_repetitions_and_those_there(tmp_path, monkeypatch):
     toy = two_by_two(tmp_path)
-    (toy.root / toy.cells["p", "A"].record(2)).unlink()
-    toy.drop(toy.cells["q", "B"], range(2))
+    (toy.root / toy.curves["p", "A"].record(2)).unlink()
+    toy.drop(toy.curves["q", "B"], range(2))
     rows = tabulated(toy, monkeypatch, partial=True)
     assert [row["repetitions"] for row in rows] == [
         "2 of 3 planned (p); 2 of 2 planned (q)",
@@ -707,7 +709,7 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
     assert "| p | C | default | 4 | 10 | 4 | 8.5 | 7.75 | 9.25 | 0 | - | 8 | 3 | 1 | real |" in text
     runs = {run.name for run in selection.table_runs(toy.paper, "t")}
     assert runs == {f"toy/p/{name}" for name in ("A", "A@code", "B", "C")}
-    toy.drop(toy.cells["p", "B"], range(4))
+    toy.drop(toy.curves["p", "B"], range(4))
     assert set(tabulate.build(toy.paper, toy.store(partial=True), "t")["algorithm"]) == {"A", "C"}
 
 
@@ -761,10 +763,10 @@ def seeded(root, drawn_from_seed):
     for name, level in (("A", 0.9), ("B", 0.7), ("uniform", 0.4)):
         made = toy.add(name, lambda seed, level=level: {"true": level - seed / 10})
         kind = "gp_samples.within_model" if drawn_from_seed else "tables.abalone"
-        toy.cells["p", name] = replace(made, problem_entry={**made.problem_entry, "is": kind})
+        toy.curves["p", name] = replace(made, problem_entry={**made.problem_entry, "is": kind})
         for seed in made.seeds:
-            toy.write(toy.cells["p", name], seed, {"true": level - seed / 10})
-    (toy.root / toy.cells["p", "B"].record(3)).unlink()
+            toy.write(toy.curves["p", name], seed, {"true": level - seed / 10})
+    (toy.root / toy.curves["p", "B"].record(3)).unlink()
     return toy
 
 
@@ -784,7 +786,7 @@ def test_curves_are_of_the_same_problems_where_a_seed_is_one(tmp_path):
     (panel,) = of_panels(toy, {**line, "relative_to": "B"}, partial=True)
     assert panel.lines[0].centre[-1] == pytest.approx(0.5)
     # with one seed in common there is no band, and the panel says whose seeds are which
-    toy.drop(toy.cells["p", "B"], (1, 2))
+    toy.drop(toy.curves["p", "B"], (1, 2))
     found = of_panels(toy, line, partial=True)
     assert above(found) == ["seeds 0-3; B: seed 0"]
 
@@ -800,9 +802,11 @@ def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_p
 
 
 def test_seeds_are_a_part_of_the_data_where_a_parameter_is_the_seed():
-    cell = synthetic.cell("p", "A", 3, 10)
-    assert not panels._is_instance(cell)
-    assert panels._is_instance(replace(cell, problem_entry={**cell.problem_entry, "fold": "seed"}))
+    curve = synthetic.curve("p", "A", 3, 10)
+    assert not panels._is_instance(curve)
+    assert panels._is_instance(
+        replace(curve, problem_entry={**curve.problem_entry, "fold": "seed"})
+    )
 
 
 def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
@@ -811,7 +815,7 @@ def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
         for problem in ("p", "q", "r"):
             toy.add(name, noisy(0.5), problem=problem)
     for name, problem in (("A", "q"), ("A", "r"), ("B", "r"), ("C", "p"), ("C", "q"), ("C", "r")):
-        toy.drop(toy.cells[problem, name], (0, 1))
+        toy.drop(toy.curves[problem, name], (0, 1))
     shown = [{"problem": problem, "curves": ["A", "B", "C"]} for problem in ("p", "q", "r")]
     found = of_panels(toy, *shown, partial=True)
     assert above(found) == ["", "not run: A", ""]

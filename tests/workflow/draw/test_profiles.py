@@ -8,7 +8,7 @@ from tests.workflow.synthetic import Toy
 from workflow.draw import profiles
 from workflow.plan import exhibits
 from workflow.plan.lines import ProfilesLine
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 INF = np.inf
 ENTRY = {
@@ -62,8 +62,8 @@ def toy(tmp_path):
 
 def panel_of(toy, **changes):
     line = ProfilesLine.model_validate({**ENTRY, **changes})
-    ((own, cells),) = profiles.profile_panels(toy.paper, line)
-    return profiles.profile(toy.store(partial=True), line, own, cells)
+    ((own, curves),) = profiles.profile_panels(toy.paper, line)
+    return profiles.profile(toy.store(partial=True), line, own, curves)
 
 
 def share(line, at):
@@ -85,16 +85,16 @@ def test_over_seconds_the_fast_one_is_the_one_that_computes_less(toy):
 
 
 def test_seeds_that_not_all_curves_have_are_left_out(toy):
-    (toy.root / toy.cells["q", "A"].record(4)).unlink()
+    (toy.root / toy.curves["q", "A"].record(4)).unlink()
     found = panel_of(toy)
     assert found.is_cut and {line.seeds for line in found.lines} == {(0, 1, 2, 3)}
 
 
 def test_a_curve_that_was_not_run_on_a_problem_is_named_and_not_drawn(toy):
-    toy.drop(toy.cells["q", "A"])
+    toy.drop(toy.curves["q", "A"])
     found = panel_of(toy)
     assert ([line.label for line in found.lines], found.missing) == (["B"], ["A"])
-    toy.drop(toy.cells["q", "B"])
+    toy.drop(toy.curves["q", "B"])
     found = panel_of(toy, panels=[{"problems": ["q"]}])
     assert (found.lines, found.missing) == ([], ["A", "B"])
 
@@ -116,7 +116,7 @@ def test_it_writes_what_a_figure_writes_and_says_what_a_target_is(toy, tmp_path)
 
 
 def test_a_problem_that_lacks_a_curve_at_a_scale_is_left_out(toy):
-    del toy.cells["q", "B"]
+    del toy.curves["q", "B"]
     toy.scale = "short"
-    ((_, cells),) = profiles.profile_panels(toy.paper, ProfilesLine.model_validate(ENTRY))
-    assert list(cells) == ["p"]
+    ((_, curves),) = profiles.profile_panels(toy.paper, ProfilesLine.model_validate(ENTRY))
+    assert list(curves) == ["p"]

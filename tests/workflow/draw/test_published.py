@@ -7,7 +7,7 @@ import pytest
 from tests.workflow.synthetic import Toy, publish
 from workflow.draw import tabulate
 from workflow.plan import reader
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 CURVE = {"panel": "curve", "label": "Curve", "problem": "p", "metric": "simple_regret"}
 END = {"panel": "end", "label": "Powell (24-4)", "problem": "p", "metric": "cumulative_regret"}

@@ -20,7 +20,7 @@ from workflow.plan import exhibits, reader, selection
 from workflow.plan.expand import load
 from workflow.plan.lines import RanksLine
 from workflow.plan.resolve import papers
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 INF = np.inf
 
@@ -104,7 +104,7 @@ def test_records_of_other_code_are_told_below_a_diagram(tmp_path, monkeypatch):
     toy, noted = filled(tmp_path), []
     monkeypatch.setattr(ranks, "wrapped", lambda text, width: noted.append(text) or [text])
     ranks.draw(toy.paper, toy.store(), "r", tmp_path / "out")
-    monkeypatch.setattr(Store, "made_by_other_code", lambda store, run: (0,) * (run.curve == "B"))
+    monkeypatch.setattr(Store, "made_by_other_code", lambda store, run: (0,) * (run.label == "B"))
     ranks.draw(toy.paper, toy.store(), "r", tmp_path / "out")
     assert ["MADE BY OTHER CODE: 1 of " in note for note in noted] == [False, True]
     assert "records of p/B" in noted[1] and "p/A" not in noted[1]
@@ -114,7 +114,7 @@ def test_means_over_seeds_are_ranked_on_each_problem(tmp_path):
     toy = filled(tmp_path)
     toy.add("C", noisy(0.99), problem="s")
     found = ranked(toy)
-    assert (found.problems, found.curves) == (["p", "q", "s"], ["A", "B", "C"])
+    assert (found.problems, found.labels) == (["p", "q", "s"], ["A", "B", "C"])
     assert found.ranks.tolist() == [[1, 2, 3], [1, 2, 3], [2, 3, 1]]
     assert_allclose(found.means, [4 / 3, 7 / 3, 7 / 3])
     assert_allclose(found.values[:2].mean(axis=0), [0.1, 0.2, 0.3], atol=0.01)
@@ -173,12 +173,12 @@ def test_problems_go_first_then_curves():
 def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
     toy = filled(tmp_path)
     for problem, name in (("p", "C"), ("q", "A"), ("q", "B")):
-        made = toy.cells[problem, name]
+        made = toy.curves[problem, name]
         toy.drop(made)
     with pytest.raises(BadRecords, match="15 records are refused"):
         toy.store().check(selection.rank_runs(toy.paper, "r"))
     found = ranked(toy, partial=True)
-    assert (found.problems, found.curves) == (["p", "s"], ["A", "B"])
+    assert (found.problems, found.labels) == (["p", "s"], ["A", "B"])
     assert found.left_out == ["q: 1 of 3 curves run there", "C: not run on p"]
     shown = " ".join(" ".join(texts(ranks.diagram(found, "Ranks", "print"))).split())
     assert "NOT RANKED · q: 1 of 3 curves run there · C: not run on p" in shown
@@ -186,7 +186,7 @@ def test_a_partial_report_ranks_what_is_complete_and_names_the_rest(tmp_path):
 
 def test_nothing_run_is_drawn_as_such(tmp_path):
     toy = filled(tmp_path)
-    for made in toy.cells.values():
+    for made in toy.curves.values():
         toy.drop(made)
     paths = ranks.draw(toy.paper, toy.store(partial=True), "r", tmp_path / "drawn")
     assert pd.read_csv(paths[1]).empty
@@ -196,7 +196,7 @@ def test_nothing_run_is_drawn_as_such(tmp_path):
 def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
     left = {("q", "C"), ("s", "A"), ("s", "B"), ("s", "C")}
     toy = filled(tmp_path, without=left, scale="short")
-    planned = selection.rank_cells(toy.paper, "r")
+    planned = selection.rank_curves(toy.paper, "r")
     assert [(problem, *row) for problem, row in planned.items()] == [tuple("pAB"), tuple("qAB")]
     runs = [run.name for run in selection.rank_runs(toy.paper, "r")]
     assert runs == ["toy/p/A", "toy/p/B", "toy/q/A", "toy/q/B"]
@@ -204,7 +204,7 @@ def test_a_scale_leaves_out_what_it_does_not_run(tmp_path):
     found = ranked(toy)
     assert found.left_out == ["s: 0 of 3 curves run there", "C: not planned on q"]
     for name in "AB":
-        del toy.cells["q", name]
+        del toy.curves["q", name]
     assert exhibits.offered(toy.paper)["ranks"] == []
 
 

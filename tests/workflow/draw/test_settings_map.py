@@ -1,4 +1,4 @@
-"""The map of claims under settings: a cell for each pair that is affected, coloured and marked by
+"""The map of claims under settings: a curve for each pair that is affected, coloured and marked by
 its outcome, and nothing cut off.
 """
 

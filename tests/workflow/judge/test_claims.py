@@ -13,7 +13,7 @@ from workflow.judge.outcomes import CONTRADICTED, DIRECTION, INCONCLUSIVE, REPRO
 from workflow.measure import statistics
 from workflow.measure.store import BadRecords
 from workflow.plan import reads
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 INF, NAN = np.inf, np.nan
 A_OF_P = {"problems": ["p"], "curves": ["A"]}
@@ -116,14 +116,14 @@ def test_a_claim_about_many_comparisons_is_contradicted_by_one_at_a_share_of_the
 
 def test_a_contradicted_claim_waits_for_no_other_run(tmp_path):
     toy = paired(tmp_path, [at_t(9.0), at_t(-9.0, 4)])
-    toy.drop(toy.cells["p", "B"], range(10))
+    toy.drop(toy.curves["p", "B"], range(10))
     both = {**LESS, "right": ["B", "C"]}
     found = judged(toy, both, partial=True)
     assert (found.verdict, found.reasons) == (CONTRADICTED, ())
     assert [bool(one.missing) for one in found.comparisons] == [True, False]
     missing = judged(toy, {**LESS, "right": ["B"]}, partial=True)
     assert (missing.verdict, missing.observed) == (UNDECIDED, "not run")
-    toy.drop(toy.cells["p", "C"], range(4, 10))
+    toy.drop(toy.curves["p", "C"], range(4, 10))
     few = judged(toy, both, partial=True)
     assert (few.verdict, few.observed) == (UNDECIDED, CONTRADICTED)
     assert "4 seeds, 5 are needed" in few.reasons
@@ -132,7 +132,7 @@ def test_a_contradicted_claim_waits_for_no_other_run(tmp_path):
 def test_missing_runs_are_counted_and_few_seeds_make_no_disagreement(tmp_path):
     toy = paired(tmp_path, [at_t(9.0), at_t(9.0, 4), at_t(9.0, 5)])
     for name in "BCD":
-        toy.drop(toy.cells["p", name], range(4 if name == "D" else 0, 10))
+        toy.drop(toy.curves["p", name], range(4 if name == "D" else 0, 10))
     found = judged(toy, {**LESS, "right": ["B", "C", "D"]}, partial=True)
     reasons = ("toy/p/B: not run at scale paper", "and 1 more", "4 seeds, 5 are needed")
     assert found.reasons == reasons
@@ -142,7 +142,7 @@ def test_missing_runs_are_counted_and_few_seeds_make_no_disagreement(tmp_path):
 
 def seen_so_far(toy, seeds, check=LESS):
     """The verdict while only some seeds of B are there."""
-    kept = {seed: toy.root / toy.cells["p", "B"].record(seed) for seed in range(10)}
+    kept = {seed: toy.root / toy.curves["p", "B"].record(seed) for seed in range(10)}
     aside = {path: path.read_bytes() for seed, path in kept.items() if seed not in seeds}
     for path in aside:
         path.unlink()
@@ -207,7 +207,7 @@ def test_the_level_is_that_of_one_look_only_where_the_plan_has_fewer_than_ten_se
     assert seen_so_far(toy, range(5)).verdict == DIRECTION
     five = paired(tmp_path / "five", between, seeds=5)
     assert judged(five).verdict == REPRODUCED
-    cut = replace(five.paper, uncut={cell.name: tuple(range(10)) for cell in five.paper.cells})
+    cut = replace(five.paper, uncut={curve.name: tuple(range(10)) for curve in five.paper.curves})
     by_hand = claims.judge(cut, five.store(), typed())
     assert by_hand.verdict == DIRECTION  # chosen on the command line, of a plan of ten
 
@@ -415,7 +415,7 @@ def test_a_check_across_problems_reads_each_side_where_it_stands(tmp_path):
     assert judged(toy, ratios).comparisons[0].effect == pytest.approx(
         (0.5 / 0.9) / (0.05 / 0.8), rel=0.1
     )
-    del toy.cells["p", "B"]  # nothing reads it
+    del toy.curves["p", "B"]  # nothing reads it
     assert judged(toy, {**LESS, "against": "q"}).comparisons[0].n == 10
 
 
@@ -424,8 +424,8 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(toy):
     toy.add("A", lambda seed: {"true": 0.9})
     toy.add("uniform", lambda seed: {"true": 0.5})
     for name, level in (("A", 0.6), ("uniform", 0.2)):
-        made = replace(toy.cells["p", name], problem_reading="raw")
-        toy.cells[made.problem_name, made.curve] = made
+        made = replace(toy.curves["p", name], problem_reading="raw")
+        toy.curves[made.problem_name, made.label] = made
         for seed in made.seeds:
             toy.write(made, seed, {"true": level})
     check = {**LESS, "relative_to": "uniform", "right": 0.3}
@@ -796,7 +796,7 @@ def test_a_claim_on_a_study_or_on_runs_of_one_reading_depends_on_no_other(tmp_pa
 
 def test_a_reading_without_records_is_not_run_in_a_partial_report(tmp_path):
     toy = under_readings(tmp_path)
-    toy.drop(toy.cells["p", "A@first"], range(4))
+    toy.drop(toy.curves["p", "A@first"], range(4))
     found = judged(toy, partial=True).readings["first"]
     assert (found.verdict, found.observed, found.seeds) == ("not run", "not run", 0)
     assert "toy/p/A@first: not run" in found.reasons[0]
@@ -813,7 +813,7 @@ def test_what_the_runs_of_the_default_refute_says_nothing_of_a_reading_without_r
     toy.add("C", noisy(0.0), reading="other")
     check = {**LESS, "right": ["B", "C"]}
     assert observed(judged(toy, check)) == {"other": CONTRADICTED}
-    toy.drop(toy.cells["p", "C@other"], range(10))
+    toy.drop(toy.curves["p", "C@other"], range(10))
     found = judged(toy, check, partial=True)
     assert (found.verdict, observed(found)) == (CONTRADICTED, {"other": "not run"})
     assert found.readings["other"].reasons == (
@@ -833,7 +833,7 @@ def test_a_hypothesis_on_a_curve_without_a_run_under_a_reading_is_no_verdict(tmp
 
 def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(toy, tmp_path):
     toy.add("A", noisy(0.8))
-    cell = toy.add("B", noisy(0.5))
+    curve = toy.add("B", noisy(0.5))
     toy.entry["claims"] = [claim()]
 
     def told():
@@ -841,7 +841,7 @@ def test_a_report_from_what_there_is_is_whole_where_nothing_is_missing(toy, tmp_
         return json.loads((tmp_path / "out" / "verdicts.json").read_text())["partial"]
 
     assert told() is False
-    (tmp_path / cell.record(9)).unlink()
+    (tmp_path / curve.record(9)).unlink()
     assert told() is True
 
 
@@ -1101,7 +1101,7 @@ def test_a_lead_reads_the_curves_that_it_takes_off_on_both_problems(tmp_path):
     assert both == {"p/A", "p/C", "p/D", "q/A", "q/C", "q/D"}
     same = reads.runs_of(toy.paper, typed({**BEST, "right": ["D"], "minus": ["C"]}).check)
     assert names(same) == {"p/A", "p/C", "p/D"}
-    del toy.cells["q", "C"]
+    del toy.curves["q", "C"]
     toy.entry["claims"] = [claim(LEAD)]
     with pytest.raises(PlanError, match="no run makes the curve 'C' on 'q'"):
         claims.runs(toy.paper)
@@ -1188,7 +1188,7 @@ def test_runs_with_the_same_traces_are_one_and_one_other_value_makes_another(tmp
     toy = again(tmp_path)
     found = under_code(toy)
     assert (found.runs, found.same_runs, found.is_same_run) == (2, 2, True)
-    default, code = toy.cells["p", "A"], toy.cells["p", "A@code"]
+    default, code = toy.curves["p", "A"], toy.curves["p", "A@code"]
     toy.write(code, 4, dict(noisy(0.9, 0.01, 1)(4)), status="timeout")
     assert not toy.store().is_same(default, code)  # what it lacks may be anything
     toy.write(code, 4, dict(noisy(0.9, 0.01, 1)(4)))
@@ -1202,7 +1202,7 @@ def test_seeds_that_both_have_decide(tmp_path):
     toy = again(tmp_path, seeds=3)
     found = under_code(toy)
     assert (found.seeds, found.is_same_run) == (3, True)
-    toy.write(toy.cells["p", "A@code"], 2, {"true": 0.9})
+    toy.write(toy.curves["p", "A@code"], 2, {"true": 0.9})
     assert not under_code(toy).is_same_run
 
 
@@ -1210,10 +1210,10 @@ def test_without_a_common_seed_nothing_is_said_to_be_the_same(tmp_path):
     toy = again(tmp_path)
     for seed in range(10):
         odd = "A" if seed % 2 else "A@code"
-        (tmp_path / toy.cells["p", odd].record(seed)).unlink()
+        (tmp_path / toy.curves["p", odd].record(seed)).unlink()
     store = toy.store(partial=True)
-    assert not store.is_same(toy.cells["p", "A"], toy.cells["p", "A@code"])
-    assert store.is_same(toy.cells["p", "B"], toy.cells["p", "B@code"])
+    assert not store.is_same(toy.curves["p", "A"], toy.curves["p", "A@code"])
+    assert store.is_same(toy.curves["p", "B"], toy.curves["p", "B@code"])
 
 
 def reporting(root, code, **columns):
@@ -1226,7 +1226,7 @@ def reporting(root, code, **columns):
             toy.add(name, lambda seed, t=true, m=more: {**t(seed), **width, **m}, reading=reading)
     for seed in range(10) if code else ():
         columns = dict(noisy(0.9, 0.01, 1)(seed)) | width
-        toy.write(toy.cells["p", "A@code"], seed, columns, **code)
+        toy.write(toy.curves["p", "A@code"], seed, columns, **code)
     return toy
 
 
@@ -1259,8 +1259,8 @@ def test_a_reading_of_the_problem_and_the_run_that_is_divided_by_are_compared_to
     toy.add("uniform", noisy(0.2))
     toy.entry["readings"]["noise"] = {"says": "less noise", "problems": {"p": {"noise": 0}}}
     for name, level, key in (("A", 0.9, 1), ("B", 0.5, 2), ("uniform", 0.3, 0)):
-        made = replace(toy.cells["p", name], problem_reading="noise")
-        toy.cells["p@noise", name] = made
+        made = replace(toy.curves["p", name], problem_reading="noise")
+        toy.curves["p@noise", name] = made
         for seed in made.seeds:
             toy.write(made, seed, dict(noisy(level, 0.01, key)(seed)))
     found = judged(toy).readings["noise"]

@@ -54,9 +54,9 @@ def test_numbers_are_divided_by_the_run_of_the_same_seed(toy, monkeypatch):
     toy.add("uniform", lambda seed: {"true": 1 - 0.8 / (1 + seed)})
     panel = {**PANEL, "relative_to": "uniform", "denominator": "same seed"}
     publish(toy, monkeypatch, {"e": [panel]}, ["f,A,,1"])
-    store, cell = toy.store(), toy.cells["p", "A"]
-    ratios = closeness.measured(toy.paper, store, toy.entry["published"]["e"]["panels"][0], cell)
-    regrets = store.values(cell, "simple_regret")[:, -1]
+    store, curve = toy.store(), toy.curves["p", "A"]
+    ratios = closeness.measured(toy.paper, store, toy.entry["published"]["e"]["panels"][0], curve)
+    regrets = store.values(curve, "simple_regret")[:, -1]
     assert ratios[:, -1] == pytest.approx([regrets[s] / (0.8 / (1 + s)) for s in range(10)])
 
 

@@ -12,7 +12,7 @@ from workflow.judge import history, ledger
 from workflow.judge.history import Line
 from workflow.plan.expand import load
 from workflow.site.claim_pages import Claim
-from workflow.trace.cells import PUBLISHED
+from workflow.trace.curves import PUBLISHED
 
 CHECK = "left: [BKB], right: [uniform]"
 LENIENT = "left: [BKB], right: [uniform], factor: 1.2"

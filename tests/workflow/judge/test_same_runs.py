@@ -42,10 +42,10 @@ def test_a_report_of_real_runs_shows_the_same_run(tmp_path, monkeypatch):
     write(linked(tmp_path), "toy", PAPER)
     paper = load("toy", "paper", root=tmp_path)
     planned = {"GP", "GP@replace", "average", "average@triples", "random"}
-    assert {cell.curve for cell in paper.cells} == planned
-    for cell in paper.cells:
-        for seed in cell.seeds:
-            make.make(supervised.run(cell, seed))
+    assert {curve.label for curve in paper.curves} == planned
+    for curve in paper.curves:
+        for seed in curve.seeds:
+            make.make(supervised.run(curve, seed))
     ledger.write(Store(paper), tmp_path)
     table = settings.by_setting(pd.read_parquet(tmp_path / "verdicts.parquet"))
     others = table[table["setting"] != "as printed"]

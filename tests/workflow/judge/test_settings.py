@@ -171,11 +171,11 @@ def test_a_row_of_runs_is_a_record_with_what_its_header_says(tmp_path):
     assert list(table) == record_table.COLUMNS
     rows = table.groupby(["problem", "curve"], sort=False).size().to_dict()
     assert rows == {("p", "A"): 10, ("p", "B"): 10, ("p", "C"): 10, ("studies", "S"): 10}
-    cell = toy.cells["p", "A"]
-    header = toy.store().record(cell, 3).header
+    curve = toy.curves["p", "A"]
+    header = toy.store().record(curve, 3).header
     (row,) = table[(table["curve"] == "A") & (table["seed"] == 3)].to_dict("records")
     assert (row["trace_sha256"], row["digest"]) == (header["trace_sha256"], header["digest"])
-    assert row["rerun"] == claims.command(cell) and row["names"] == "A"
+    assert row["rerun"] == claims.command(curve) and row["names"] == "A"
     assert record_table.frame(Toy(tmp_path / "none").store()).empty
 
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from tests.workflow.synthetic import Toy
 from workflow.measure import metrics
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 RUN = {
     "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
@@ -43,8 +43,8 @@ def toy(tmp_path):
     ],
 )
 def test_metric_of_a_run_by_hand(toy, name, expected):
-    cell = toy.add("A", lambda seed: RUN)
-    assert_allclose(toy.store().values(cell, name), [expected, expected])
+    curve = toy.add("A", lambda seed: RUN)
+    assert_allclose(toy.store().values(curve, name), [expected, expected])
 
 
 AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there before the run
@@ -63,26 +63,26 @@ AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there
     ],
 )
 def test_metric_of_a_run_after_existing_data_by_hand(toy, name, expected):
-    cell = toy.add("A", lambda seed: AFTER_DATA)
-    for seed in cell.seeds:
-        toy.write(cell, seed, dict(AFTER_DATA), setup_seconds=2.5, given_seconds=2.0)
+    curve = toy.add("A", lambda seed: AFTER_DATA)
+    for seed in curve.seeds:
+        toy.write(curve, seed, dict(AFTER_DATA), setup_seconds=2.5, given_seconds=2.0)
     with np.errstate(all="raise"):  # there is no batch 0 to divide by
-        assert_allclose(toy.store().values(cell, name), [expected, expected])
+        assert_allclose(toy.store().values(curve, name), [expected, expected])
 
 
 def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
     """The seconds of an evaluation are no matter: those of all workers run at once."""
     finished = np.array([1.0, 1.5, 1.5, 2.5, 4.0, 4.25])
     events = {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": finished}
-    cell = toy.add("A", lambda seed: events)
+    curve = toy.add("A", lambda seed: events)
     total = np.add(finished, [0, 1, 7, 7, 7, 9])
-    assert_allclose(toy.store().values(cell, "total_seconds")[0], total)
+    assert_allclose(toy.store().values(curve, "total_seconds")[0], total)
 
 
 def test_complete_batches_leave_out_the_design_and_the_last(toy):
     for name, run, expected in [("A", RUN, [1, 3]), ("B", AFTER_DATA, [2, 1, 2])]:
-        cell = toy.add(name, lambda seed, run=run: run)
-        assert_allclose(metrics.batch_sizes(toy.store().record(cell, 0)), expected)
+        curve = toy.add(name, lambda seed, run=run: run)
+        assert_allclose(metrics.batch_sizes(toy.store().record(curve, 0)), expected)
 
 
 def test_unknown_metric_names_the_known():
@@ -112,7 +112,7 @@ CONSTRAINED = {
 
 
 def constrained(root, *runs):
-    """A toy whose seeds have these columns, and its cell."""
+    """A toy whose seeds have these columns, and its curve."""
     toy = Toy(root, budget=len(runs[0]["batch"]), seeds=len(runs))
     return toy, toy.add("A", lambda seed: runs[seed])
 
@@ -130,8 +130,8 @@ def constrained(root, *runs):
     ],
 )
 def test_metric_of_a_constrained_run_by_hand(tmp_path, name, expected):
-    toy, cell = constrained(tmp_path, CONSTRAINED)
-    assert_allclose(toy.store().values(cell, name), [expected])
+    toy, curve = constrained(tmp_path, CONSTRAINED)
+    assert_allclose(toy.store().values(curve, name), [expected])
 
 
 @pytest.mark.parametrize(
@@ -146,20 +146,20 @@ def test_metric_of_a_constrained_run_by_hand(tmp_path, name, expected):
     ],
 )
 def test_metric_of_a_run_without_a_feasible_evaluation(tmp_path, name, expected):
-    toy, cell = constrained(tmp_path, {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))})
+    toy, curve = constrained(tmp_path, {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))})
     with np.errstate(all="raise"):
-        assert_allclose(toy.store().values(cell, name), [expected])
+        assert_allclose(toy.store().values(curve, name), [expected])
 
 
 def test_a_run_without_constraints_is_feasible_everywhere(toy):
-    cell = toy.add("A", lambda seed: RUN)
+    curve = toy.add("A", lambda seed: RUN)
     store = toy.store()
-    assert metrics.feasible(store.record(cell, 0)).tolist() == [True] * 6
-    assert_allclose(store.values(cell, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
-    assert np.isnan(store.values(cell, "search_for_feasible")).all()  # its design is feasible
-    assert_allclose(store.values(cell, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
+    assert metrics.feasible(store.record(curve, 0)).tolist() == [True] * 6
+    assert_allclose(store.values(curve, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
+    assert np.isnan(store.values(curve, "search_for_feasible")).all()  # its design is feasible
+    assert_allclose(store.values(curve, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
     # nothing is reported to be an iterate
-    assert np.isinf(store.values(cell, "best_feasible_iterate")).all()
+    assert np.isinf(store.values(curve, "best_feasible_iterate")).all()
 
 
 def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
@@ -172,11 +172,11 @@ def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path)
     }
     long = {"batch": np.repeat([0, 1], [1, 8]), "report.iteration": np.repeat([NAN, 1], [1, 8])}
     two = {**values, **long}
-    toy, cell = constrained(tmp_path / "two", one, two)
-    assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7], [1]])
+    toy, curve = constrained(tmp_path / "two", one, two)
+    assert_allclose(toy.store().values(curve, "best_feasible_by_iteration"), [[7], [1]])
     three = {**one, "report.iteration": np.repeat([1.0, 2, 3], 3)}
-    toy, cell = constrained(tmp_path / "one", one, three)
-    assert_allclose(toy.store().values(cell, "best_feasible_by_iteration"), [[7, 5, 4], [7, 4, 1]])
+    toy, curve = constrained(tmp_path / "one", one, three)
+    assert_allclose(toy.store().values(curve, "best_feasible_by_iteration"), [[7, 5, 4], [7, 4, 1]])
 
 
 @pytest.mark.parametrize(
@@ -194,15 +194,15 @@ def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path)
 )
 def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, feasible, expected):
     g = np.where(np.array(feasible)[:, None] == 1, -1.0, 1.0)
-    toy, cell = constrained(tmp_path, {"true": -1.0, "true_g": g, "batch": np.array(batch)})
-    assert_allclose(toy.store().values(cell, "search_for_feasible"), [[expected]])
+    toy, curve = constrained(tmp_path, {"true": -1.0, "true_g": g, "batch": np.array(batch)})
+    assert_allclose(toy.store().values(curve, "search_for_feasible"), [[expected]])
 
 
 def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
     toy = Toy(tmp_path, budget=3, seeds=1)
     queries = np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])
-    cell = toy.add("A", lambda seed: {"true": np.zeros(3), "query": queries})
-    assert_allclose(toy.store().values(cell, "centre_distance"), [[0, 0.5, 0.125]])
+    curve = toy.add("A", lambda seed: {"true": np.zeros(3), "query": queries})
+    assert_allclose(toy.store().values(curve, "centre_distance"), [[0, 0.5, 0.125]])
 
 
 @pytest.mark.parametrize(
@@ -223,13 +223,13 @@ def test_late_descent_is_that_of_the_last_three_tenths(tmp_path, first, drops, e
     fallen = [sum(size for at, size in drops.items() if at <= t) for t in range(1, 11)]
     level = 10 - np.array(fallen)
     g = np.where(np.arange(10) < first, 1.0, -1.0)[:, None]
-    toy, cell = constrained(tmp_path, {"true": -level, "true_g": g, "batch": np.arange(10)})
-    assert_allclose(toy.store().values(cell, "late_descent"), [[expected]])
+    toy, curve = constrained(tmp_path, {"true": -level, "true_g": g, "batch": np.arange(10)})
+    assert_allclose(toy.store().values(curve, "late_descent"), [[expected]])
 
 
 @pytest.mark.parametrize("rows", [90, 120, 170, 1000])
 def test_late_descent_leaves_out_seven_tenths_exactly(tmp_path, rows):
     """All descent is at the last evaluation of the first 70 %; 0.7 * 90 is just below 63."""
     level = np.where(np.arange(1, rows + 1) < 7 * rows // 10, 2.0, 1.0)
-    toy, cell = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
-    assert_allclose(toy.store().values(cell, "late_descent"), [[0]])
+    toy, curve = constrained(tmp_path, {"true": -level, "batch": np.arange(rows)})
+    assert_allclose(toy.store().values(curve, "late_descent"), [[0]])

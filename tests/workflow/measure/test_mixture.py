@@ -65,11 +65,11 @@ def toy(tmp_path):
     """Two curves of three seeds; the last seed of one of them was made elsewhere."""
     made = Toy(tmp_path, seeds=3)
     for name in ("A", "B"):
-        cell = made.add(name, noisy(0.5))
-        for seed in cell.seeds:
+        curve = made.add(name, noisy(0.5))
+        for seed in curve.seeds:
             elsewhere = (name, seed) == ("B", 2)
             more = header(SLOW if elsewhere else FAST, numpy="2.4")
-            rewrite(tmp_path / cell.record(seed), **more, cpu_seconds=1.0, peak_mib=1)
+            rewrite(tmp_path / curve.record(seed), **more, cpu_seconds=1.0, peak_mib=1)
     made.entry["claims"] = [claim()]
     return made
 
@@ -79,7 +79,7 @@ def test_verdicts_say_so_and_say_no_word_where_nothing_is_mixed(toy):
     assert f"\n\n{START}: openblas of numpy" in (toy.root / "verdicts.md").read_text()
     (said,) = json.loads((toy.root / "verdicts.json").read_text())["mixed"]
     assert "SkylakeX (5 records), Haswell (1 record)" in said
-    rewrite(toy.root / toy.cells["p", "B"].record(2), **header(FAST, numpy="2.4"))
+    rewrite(toy.root / toy.curves["p", "B"].record(2), **header(FAST, numpy="2.4"))
     ledger.write(toy.store(), toy.root)
     assert "mixed" not in (toy.root / "verdicts.md").read_text()
     assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == []

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from tests.workflow.judge import claimed
-from tests.workflow.synthetic import cell
+from tests.workflow.synthetic import curve
 from workflow.judge import claims
 from workflow.judge.checks import compare
 from workflow.judge.evidence import Evidence
@@ -43,10 +43,10 @@ class Drawn:
         self.ends = ends
 
     def values(self, run, name):
-        return self.ends[run.curve][:, None]
+        return self.ends[run.label][:, None]
 
     def seeds(self, run):
-        return tuple(range(len(self.ends[run.curve])))
+        return tuple(range(len(self.ends[run.label])))
 
     def has(self, run):
         return True
@@ -69,9 +69,9 @@ class Drawn:
 
 def paper(n):
     """Five curves on one problem, planned and never run."""
-    cells = {("p", name): cell("p", name, n, 1) for name in "ABCDE"}
+    curves = {("p", name): curve("p", name, n, 1) for name in "ABCDE"}
     entry = {"scales": {"paper": {}}, "problems": {"p": {}}}
-    return Paper("toy", "paper", entry, tuple(cells.values()), cells, {})
+    return Paper("toy", "paper", entry, tuple(curves.values()), curves, {})
 
 
 def judged(draw, n, check=LESS, repeats=REPEATS):

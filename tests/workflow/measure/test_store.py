@@ -32,31 +32,31 @@ def test_an_unknown_optimum_is_the_best_value_of_all_runs_on_the_problem(tmp_pat
     assert store.record(one, 0).header["best_kind"] == "best-seen"
     panel = {"problem": "open", "metric": "simple_regret", "curves": ["A"]}
     toy.entry["figures"] = [{"id": "f", "panels": [panel]}]
-    assert {cell.name for cell in figure_runs(toy.paper, "f")} == {"toy/open/A", "toy/open/B"}
+    assert {curve.name for curve in figure_runs(toy.paper, "f")} == {"toy/open/A", "toy/open/B"}
 
 
 def test_ratio_divides_by_the_mean_over_seeds_and_is_undefined_while_that_is_zero(toy):
-    cell = toy.add("A", lambda seed: {"true": 0.7})
+    curve = toy.add("A", lambda seed: {"true": 0.7})
     uniform = toy.add("uniform", lambda seed: {"true": 0.5 - 0.1 * seed})
-    assert_allclose(toy.store().relative(cell, "cumulative_regret", uniform), 0.3 / 0.55)
+    assert_allclose(toy.store().relative(curve, "cumulative_regret", uniform), 0.3 / 0.55)
     uniform = toy.add("uniform", lambda seed: {"true": [1, 0, 0, 0, 0, 0]})
-    ratio = toy.store().relative(cell, "cumulative_regret", uniform)
+    ratio = toy.store().relative(curve, "cumulative_regret", uniform)
     assert np.isnan(ratio[:, 0]).all()
     assert_allclose(ratio[:, 1], 0.6)
 
 
 def test_every_refused_record_is_named(toy):
     """One error for missing, stale, copied, cut off, half-written and too short records."""
-    cells = {name: toy.add(name, noisy(0.5)) for name in ("A", "B", "C", "uniform")}
-    (toy.root / cells["A"].record(0)).unlink()
-    toy.write(cells["A"], 1, {"true": 0.5}, digest="f" * 64)
-    toy.write(cells["B"], 1, {"true": 0.5}, seed=0)
-    toy.write(cells["B"], 0, {"true": 0.5}, status="cutoff")
-    (toy.root / cells["C"].record(0)).write_bytes(b"PAR1")
-    digest = toy.store().record(cells["C"], 1).header["digest"]
-    toy.write(replace(cells["C"], budget=3), 1, {"true": 0.5}, digest=digest)
+    curves = {name: toy.add(name, noisy(0.5)) for name in ("A", "B", "C", "uniform")}
+    (toy.root / curves["A"].record(0)).unlink()
+    toy.write(curves["A"], 1, {"true": 0.5}, digest="f" * 64)
+    toy.write(curves["B"], 1, {"true": 0.5}, seed=0)
+    toy.write(curves["B"], 0, {"true": 0.5}, status="cutoff")
+    (toy.root / curves["C"].record(0)).write_bytes(b"PAR1")
+    digest = toy.store().record(curves["C"], 1).header["digest"]
+    toy.write(replace(curves["C"], budget=3), 1, {"true": 0.5}, digest=digest)
     with pytest.raises(BadRecords) as caught:
-        toy.store().check(toy.cells.values())
+        toy.store().check(toy.curves.values())
     message = str(caught.value)
     assert "6 records are refused" in message
     for path, words in [
@@ -73,38 +73,38 @@ def test_every_refused_record_is_named(toy):
 
 
 def test_other_data_make_every_record_stale(toy, monkeypatch):
-    cell = toy.add("A", noisy(0.5))
+    curve = toy.add("A", noisy(0.5))
     monkeypatch.setattr(reports.fetch, "provenance", lambda path: {"content_sha256": "1" * 64})
     with pytest.raises(BadRecords, match="2 records are refused"):
-        toy.store().check([cell])
+        toy.store().check([curve])
 
 
 def test_a_missing_table_is_refused_with_directions(tmp_path):
     toy = Toy(tmp_path)
-    cell = toy.add("A", noisy(0.5))
+    curve = toy.add("A", noisy(0.5))
     (tmp_path / "data/prepared/abalone.parquet").unlink()
     with pytest.raises(BadRecords, match=r"workflow\.fetch abalone"):
-        toy.store().check([cell])
+        toy.store().check([curve])
 
 
 def test_repeated_seeds_are_refused(toy):
-    cell = replace(toy.add("A", noisy(0.5)), seeds=(0, 0))
+    curve = replace(toy.add("A", noisy(0.5)), seeds=(0, 0))
     with pytest.raises(BadRecords, match="distinct seeds"):
-        toy.store().check([cell])
+        toy.store().check([curve])
 
 
 def test_partial_reports_on_what_is_there(toy):
-    cell = toy.add("A", noisy(0.5))
-    (toy.root / cell.record(0)).unlink()
+    curve = toy.add("A", noisy(0.5))
+    (toy.root / curve.record(0)).unlink()
     store = toy.store(partial=True)
-    assert store.seeds(cell) == (1,)
-    (toy.root / cell.record(1)).unlink()
+    assert store.seeds(curve) == (1,)
+    (toy.root / curve.record(1)).unlink()
     with pytest.raises(NotRun, match="toy/p/A"):
-        toy.store(partial=True).seeds(cell)
+        toy.store(partial=True).seeds(curve)
     for table in (toy.root / "data").rglob("*.parquet"):
         table.unlink()  # nobody needs data for runs that nobody made
     with pytest.raises(NotRun, match="toy/p/A"):
-        toy.store(partial=True).seeds(cell)
+        toy.store(partial=True).seeds(curve)
 
 
 def test_the_best_value_seen_is_a_feasible_one(tmp_path):
@@ -121,12 +121,12 @@ def test_the_best_value_seen_is_a_feasible_one(tmp_path):
 
 
 def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_to(toy):
-    cell = toy.add("A", noisy(0.5))
-    assert toy.store().versions(cell) == []
+    curve = toy.add("A", noisy(0.5))
+    assert toy.store().versions(curve) == []
     named = replace(
-        cell, problem_entry={**cell.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]}
+        curve, problem_entry={**curve.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]}
     )
-    toy.cells["p", "A"] = named
+    toy.curves["p", "A"] = named
     for data, libraries, expected in [
         (
             "real",
@@ -164,69 +164,69 @@ def publish(paper, source, root):
 
 
 def test_where_there_is_no_record_the_published_one_is_read(published):
-    toy, cell, study = published, published.cells["p", "A"], published.studies["theory"]
+    toy, curve, study = published, published.curves["p", "A"], published.studies["theory"]
     before = toy.store()
     names = ["simple_regret", "cumulative_regret", "batch_size", "seconds", "stuck"]
-    expected = {name: before.values(cell, name) for name in names}
-    ratio, traces = before.values(study, "ratio"), before.is_same(cell, toy.cells["p", "B"])
-    (toy.root / cell.record(1)).unlink()
+    expected = {name: before.values(curve, name) for name in names}
+    ratio, traces = before.values(study, "ratio"), before.is_same(curve, toy.curves["p", "B"])
+    (toy.root / curve.record(1)).unlink()
     mixed = toy.store()
-    mixed.check([cell])
-    assert mixed.record(cell, 0).columns.keys() >= {"query"}  # ours where it is there
-    assert "query" not in mixed.record(cell, 1).columns
+    mixed.check([curve])
+    assert mixed.record(curve, 0).columns.keys() >= {"query"}  # ours where it is there
+    assert "query" not in mixed.record(curve, 1).columns
     shutil.rmtree(toy.root / "results")
     for options in ({}, {"partial": True}):
         store = toy.store(**options)
         store.check(toy.paper.parts)
         for name, values in expected.items():
-            assert_allclose(store.values(cell, name), values, rtol=1e-6 * (name == "seconds"))
+            assert_allclose(store.values(curve, name), values, rtol=1e-6 * (name == "seconds"))
         np.testing.assert_array_equal(store.values(study, "ratio"), ratio)
-        assert store.is_same(cell, toy.cells["p", "B"]) == traces
-        assert (store.seeds(cell), store.data(cell)) == ((0, 1), "real")
-        assert store.made_by_other_code(cell) == ()
-    assert not toy.store(fresh=True, partial=True).has(cell)
+        assert store.is_same(curve, toy.curves["p", "B"]) == traces
+        assert (store.seeds(curve), store.data(curve)) == ((0, 1), "real")
+        assert store.made_by_other_code(curve) == ()
+    assert not toy.store(fresh=True, partial=True).has(curve)
     with pytest.raises(BadRecords, match="found no file"):
-        toy.store(fresh=True).check([cell])
+        toy.store(fresh=True).check([curve])
 
 
 def test_a_full_and_a_published_record_of_the_same_run_are_the_same(published):
     toy = published
     shutil.copytree(toy.root / "results/paper/toy/p/A", toy.root / "results/paper/toy/p/C")
-    twin = replace(toy.cells["p", "A"], algorithm="C")
-    assert twin.digest == toy.cells["p", "A"].digest
+    twin = replace(toy.curves["p", "A"], algorithm="C")
+    assert twin.digest == toy.curves["p", "A"].digest
     shutil.rmtree(toy.root / "results/paper/toy/p/A")
     store = toy.store()
     for reads in ("", "report", "recommendation"):
-        assert store.is_same(toy.cells["p", "A"], twin, reads)
-        assert not store.is_same(toy.cells["p", "B"], twin, reads)
+        assert store.is_same(toy.curves["p", "A"], twin, reads)
+        assert not store.is_same(toy.curves["p", "B"], twin, reads)
 
 
 def test_a_stale_or_cut_record_gives_way_to_a_published_one_and_a_damaged_one_does_not(published):
-    toy, cell = published, published.cells["p", "A"]
-    expected = toy.store().values(cell, "simple_regret")
-    toy.write(cell, 0, {"true": 0.9}, digest="f" * 64)
-    toy.write(cell, 1, {"true": 0.9}, status="cutoff")
-    assert_allclose(toy.store().values(cell, "simple_regret"), expected)
-    (toy.root / cell.record(1)).write_bytes(b"PAR1")
+    toy, curve = published, published.curves["p", "A"]
+    expected = toy.store().values(curve, "simple_regret")
+    toy.write(curve, 0, {"true": 0.9}, digest="f" * 64)
+    toy.write(curve, 1, {"true": 0.9}, status="cutoff")
+    assert_allclose(toy.store().values(curve, "simple_regret"), expected)
+    (toy.root / curve.record(1)).write_bytes(b"PAR1")
     with pytest.raises(BadRecords, match=r"1\.parquet: expected a record"):
-        toy.store().check([cell])
+        toy.store().check([curve])
 
 
 def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labelled(published):
-    toy, cell = published, published.cells["p", "A"]
-    path = toy.root / cell.published
+    toy, curve = published, published.curves["p", "A"]
+    path = toy.root / curve.published
     kept = curve_file.read(path)[1]
     stale = replace(kept, header={**kept.header, "digest": "f" * 64})
-    curve_file.merge(path, cell.labels, {1: stale}, replace=True)
-    assert toy.store().made_by_other_code(cell) == ()  # there is a current one of ours
-    (toy.root / cell.record(1)).unlink()
+    curve_file.merge(path, curve.labels, {1: stale}, replace=True)
+    assert toy.store().made_by_other_code(curve) == ()  # there is a current one of ours
+    (toy.root / curve.record(1)).unlink()
     for options in ({}, {"partial": True}):
         with pytest.raises(BadRecords, match=r"A\.parquet: expected seed 1 .* found ffffffffffff"):
-            toy.store(**options).check([cell])
+            toy.store(**options).check([curve])
     store = toy.store(other_code=True)
-    assert store.seeds(cell) == (0, 1) and store.made_by_other_code(cell) == (1,)
-    assert_allclose(store.values(cell, "simple_regret")[1], 1 - np.linspace(0, 0.7, 6))
-    assert store.of_other_code([cell, cell]) == "1 of 2 records of p/A"
+    assert store.seeds(curve) == (0, 1) and store.made_by_other_code(curve) == (1,)
+    assert_allclose(store.values(curve, "simple_regret")[1], 1 - np.linspace(0, 0.7, 6))
+    assert store.of_other_code([curve, curve]) == "1 of 2 records of p/A"
     assert store.mixed() == [
         "1 of 2 records here were made by other code, parameters or data than today's, which may"
         " make others (docs/data.md)."
@@ -235,13 +235,13 @@ def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labell
 
 
 def test_published_records_are_read_where_their_data_are_not(published):
-    toy, cell = published, published.cells["p", "A"]
+    toy, curve = published, published.curves["p", "A"]
     shutil.rmtree(toy.root / "figures")
-    for seed in cell.seeds:
-        toy.write(cell, seed, dict(PAIRS["A"](seed)), data_sha256="0" * 64)
+    for seed in curve.seeds:
+        toy.write(curve, seed, dict(PAIRS["A"](seed)), data_sha256="0" * 64)
     publish(toy.paper, toy.root / "results", toy.root)
     shutil.rmtree(toy.root / "results")
     shutil.rmtree(toy.root / "data")
-    assert toy.store().values(cell, "simple_regret").shape == (2, 6)
+    assert toy.store().values(curve, "simple_regret").shape == (2, 6)
     with pytest.raises(BadRecords, match="expected the prepared table, found none"):
-        toy.store(fresh=True).check([cell])
+        toy.store(fresh=True).check([curve])

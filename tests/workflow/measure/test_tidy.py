@@ -7,7 +7,7 @@ import pytest
 
 from tests.workflow.synthetic import Toy
 from workflow.measure.tidy import table
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 
 @pytest.fixture
@@ -16,8 +16,8 @@ def root(tmp_path):
     for name, level in (("A", 0.4), ("B", 0.6)):
         toy.add(name, lambda seed, level=level: {"true": np.full(6, level + seed / 10)})
     toy.add("A", lambda seed: {"true": 0.1}, problem="open", reading="code")
-    cell = toy.cells["open", "A@code"]
-    toy.write(cell, 0, {"true": 0.1, "report.beta": np.arange(6.0)}, best=None, budget=6)
+    curve = toy.curves["open", "A@code"]
+    toy.write(curve, 0, {"true": 0.1, "report.beta": np.arange(6.0)}, best=None, budget=6)
     toy.study("theory", lambda seed: {"t": [1, 2], "ratio": [0.5, seed]})
     publish = importlib.import_module("workflow.operate.publish")
     assert publish.publish(toy.paper, toy.root / "results", toy.root).errors == []

@@ -16,7 +16,7 @@ from workflow.judge import ledger
 from workflow.measure.store import BadRecords
 from workflow.operate import carry, publish, verify
 from workflow.trace import curve_file, record
-from workflow.trace.cells import with_data
+from workflow.trace.curves import with_data
 
 COMMIT = "c0ffee" * 6
 
@@ -36,9 +36,9 @@ class Changing(synthetic.Toy):
         self.here = record.provenance()
         self.made = {**self.here, "commit": COMMIT}
         for name, reading in (("A", ""), ("B", "code")):
-            cell = self.add(name, climbing, reading=reading)
-            for seed in cell.seeds:
-                self.publish(cell, seed)
+            curve = self.add(name, climbing, reading=reading)
+            for seed in curve.seeds:
+                self.publish(curve, seed)
         study = self.study(
             "lemma", lambda seed: {"t": np.arange(3) + seed, "u": np.ones(3)}, seeds=2
         )
@@ -47,13 +47,13 @@ class Changing(synthetic.Toy):
             synthetic.rewrite(study.record(seed), **said)
         publish.publish(self.paper, root / "results", root)
 
-    def publish(self, cell, seed, **header):
+    def publish(self, curve, seed, **header):
         said = {"data_sha256": synthetic.SHA, "provenance": self.made, "cpu_seconds": 10.0 * seed}
-        self.write(cell, seed, climbing(seed), **{**said, **header})
+        self.write(curve, seed, climbing(seed), **{**said, **header})
 
     def change(self, text):
         """All digests are others from now on."""
-        for known in (self.cells, self.studies):
+        for known in (self.curves, self.studies):
             for name, part in known.items():
                 digest = part.digest.partition(" ")[0]
                 known[name] = replace(part, digest=f"{digest} {text}".rstrip())
@@ -156,21 +156,21 @@ def test_the_same_seed_draws_the_same_and_writes_the_same_bytes(toy):
 def test_one_different_trace_labels_its_group_and_no_other(toy, capsys):
     toy.change("another rule")
     toy.differing = {f"B@code/{seed}" for seed in range(3)}  # of three drawn of five one at least
-    before = toy.headers(toy.cells["p", "B@code"])
+    before = toy.headers(toy.curves["p", "B@code"])
     assert carry.main([]) == 0
     assert "labelled as of other code: 5 of toy paper random_search.RandomSearch@code" in (
         capsys.readouterr().out
     )
-    assert all("carried" in each for each in toy.headers(toy.cells["p", "A"]).values())
-    cell = toy.cells["p", "B@code"]
+    assert all("carried" in each for each in toy.headers(toy.curves["p", "A"]).values())
+    curve = toy.curves["p", "B@code"]
     because = set()
-    for seed, header in toy.headers(cell).items():
+    for seed, header in toy.headers(curve).items():
         assert header["digest"] == before[seed]["digest"] and "carried" not in header
-        assert header["other_code"]["than"] == with_data(cell.digest, synthetic.SHA)
+        assert header["other_code"]["than"] == with_data(curve.digest, synthetic.SHA)
         because.add(header["other_code"]["because"])
     (why,) = because
     assert why.startswith("p/B@code/") and "queries or observed values differ" in why
-    curve_file.read(toy.root / cell.published)
+    curve_file.read(toy.root / curve.published)
     assert carry.main(["--check"]) == 0  # labelled is settled
     content, toy.run = toy.contents, []
     assert carry.main([]) == 0
@@ -179,19 +179,19 @@ def test_one_different_trace_labels_its_group_and_no_other(toy, capsys):
 
 def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
     toy.change("another rule")
-    cell = toy.cells["p", "A"]
+    curve = toy.curves["p", "A"]
     shutil.move("results", "elsewhere")
     with pytest.raises(BadRecords, match="it was made by others; `make carry` tells whether"):
-        toy.store().seeds(cell)
+        toy.store().seeds(curve)
     shutil.move("elsewhere", "results")
     toy.differing = {f"A/{seed}" for seed in range(5)}
     assert carry.main([]) == 0
     shutil.rmtree("results")
     with pytest.raises(BadRecords, match=r"made by others \(p/A/\d .* not published"):
-        toy.store().seeds(cell)
+        toy.store().seeds(curve)
     store = toy.store(other_code=True)
-    assert store.seeds(cell) == store.made_by_other_code(cell) == (0, 1, 2, 3, 4)
-    assert store.made_by_other_code(toy.cells["p", "B@code"]) == ()
+    assert store.seeds(curve) == store.made_by_other_code(curve) == (0, 1, 2, 3, 4)
+    assert store.made_by_other_code(toy.curves["p", "B@code"]) == ()
 
 
 def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
@@ -232,7 +232,7 @@ def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_cod
     toy.change("wrong")
     toy.differing = {f"A/{seed}" for seed in range(5)}
     assert carry.main([]) == 0
-    cell = toy.cells["p", "A"]
+    curve = toy.curves["p", "A"]
     labelled = toy.contents
     toy.change("right again")
     toy.differing, toy.run = set(), []
@@ -240,10 +240,10 @@ def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_cod
     said = capsys.readouterr().err
     assert "B@code.parquet" in said and "A.parquet" not in said  # a label settles, of whenever
     assert carry.main([]) == 0
-    found = toy.headers(toy.cells["p", "A"])
+    found = toy.headers(toy.curves["p", "A"])
     assert len(toy.run) == 8
     assert all("other_code" not in each and len(each["carried"]) == 1 for each in found.values())
-    other = toy.headers(toy.cells["p", "B@code"])
+    other = toy.headers(toy.curves["p", "B@code"])
     assert [one["from"] for one in other[0]["carried"]][1] != other[0]["digest"]
     for path, content in labelled.items():
         path.write_bytes(content)
@@ -252,7 +252,7 @@ def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_cod
     assert toy.contents == labelled
     toy.run = []
     carry.main([])
-    assert all("other_code" not in each for each in toy.headers(cell).values())
+    assert all("other_code" not in each for each in toy.headers(curve).values())
     assert not [name for name in toy.run if name.startswith("A")]
 
 
@@ -271,12 +271,12 @@ def test_what_cannot_be_decided_stays_as_it_is(toy, capsys, monkeypatch):
     toy.change("another rule")
     toy.here = {**toy.here, "libraries": {**toy.here["libraries"], "numpy": "0"}}
     toy.differing = {f"A/{seed}" for seed in range(5)}  # which another version may explain
-    before = toy.contents[toy.root / toy.cells["p", "A"].published]
+    before = toy.contents[toy.root / toy.curves["p", "A"].published]
     assert carry.main([]) == 1
     said = capsys.readouterr()
     assert "undecided: 5 of toy paper" in said.out and "p/A/" in said.out
     assert "5 records are undecided" in said.err
-    assert toy.contents[toy.root / toy.cells["p", "A"].published] == before
+    assert toy.contents[toy.root / toy.curves["p", "A"].published] == before
     assert carry.main(["--check"]) == 1
 
     def fails(candidate, folder):
@@ -285,22 +285,22 @@ def test_what_cannot_be_decided_stays_as_it_is(toy, capsys, monkeypatch):
     monkeypatch.setattr(verify, "rerun", fails)
     assert carry.main([]) == 1
     assert "failed: could not be made again: no such data" in capsys.readouterr().out
-    assert toy.contents[toy.root / toy.cells["p", "A"].published] == before
+    assert toy.contents[toy.root / toy.curves["p", "A"].published] == before
 
 
 def test_other_parameters_are_labelled_without_a_run(toy):
-    cell = toy.cells["p", "A"]
-    entry = {**cell.algorithm_entry, "xi": {"given": "noise"}}
+    curve = toy.curves["p", "A"]
+    entry = {**curve.algorithm_entry, "xi": {"given": "noise"}}
     for seed, qbar in enumerate((2, 3, 2, 2, 2)):
         said = {"algorithm_parameters": {**entry, "xi": 0.1, "qbar": qbar}, "budget": 8}
-        toy.publish(cell, seed, **said)
+        toy.publish(curve, seed, **said)
     publish.publish(toy.paper, toy.root / "results", toy.root, replace=True)
-    (toy.root / cell.published).unlink()
+    (toy.root / curve.published).unlink()
     publish.publish(toy.paper, toy.root / "results", toy.root)
     toy.change("faster")
-    toy.cells["p", "A"] = replace(toy.cells["p", "A"], algorithm_entry=entry)
+    toy.curves["p", "A"] = replace(toy.curves["p", "A"], algorithm_entry=entry)
     assert carry.main([]) == 0
-    found = toy.headers(toy.cells["p", "A"])
+    found = toy.headers(toy.curves["p", "A"])
     assert found[1]["other_code"]["because"] == "parameters are others today: qbar"
     assert "A/1" not in toy.run
     assert [seed for seed, header in found.items() if "carried" in header] == [0, 2, 3, 4]
@@ -313,9 +313,9 @@ def test_a_group_is_of_one_commit_one_class_and_one_kind_of_parameters(toy):
         numbers: {**numbers.algorithm_entry, "qbar": 5},
         words: {**words.algorithm_entry, "beta": "code"},
     }
-    for cell, entry in others.items():
-        toy.cells["p", cell.curve] = changed = replace(cell, algorithm_entry=entry)
-        for seed in cell.seeds:
+    for curve, entry in others.items():
+        toy.curves["p", curve.label] = changed = replace(curve, algorithm_entry=entry)
+        for seed in curve.seeds:
             commit = "beef" if seed == 0 else COMMIT
             toy.publish(changed, seed, provenance={**toy.made, "commit": commit})
     publish.publish(toy.paper, toy.root / "results", toy.root)
@@ -355,10 +355,10 @@ def test_five_percent_of_a_large_group_are_made_again_and_no_timeout(toy):
 
 
 def test_the_check_names_files_and_seeds_that_no_plan_makes_and_damaged_ones(toy, capsys):
-    folder = toy.root / toy.cells["p", "A"].published.parent
+    folder = toy.root / toy.curves["p", "A"].published.parent
     shutil.copy(folder / "A.parquet", folder / "gone.parquet")
     (folder / "B@code.parquet").write_bytes(b"PAR1")
-    toy.cells["p", "A"] = replace(toy.cells["p", "A"], seeds=(0, 1, 2, 3))
+    toy.curves["p", "A"] = replace(toy.curves["p", "A"], seeds=(0, 1, 2, 3))
     assert carry.main(["--check"]) == 1
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 3

@@ -288,12 +288,12 @@ def test_a_method_runs_as_long_as_every_curve_that_is_borrowed(root, figure):
     (root / "data").symlink_to(checkout.ROOT / "data")
     name = compare.write("random_search", figure, root=root)
     usual, found = load(paper, "paper", root=root), load(name, "paper", root=root)
-    assert all(len(cell.seeds) == 5 for cell in found.cells)
-    own = {cell.problem: cell for cell in found.cells}
-    assert own.keys() == {cell.problem for cell in found.borrowed}
-    for cell in found.borrowed:
-        assert own[cell.problem].budget >= cell.budget
-        assert own[cell.problem].problem_entry == cell.problem_entry
-        assert cell.digest == usual.cell(cell.problem_name, cell.curve).digest
+    assert all(len(curve.seeds) == 5 for curve in found.curves)
+    own = {curve.problem: curve for curve in found.curves}
+    assert own.keys() == {curve.problem for curve in found.borrowed}
+    for curve in found.borrowed:
+        assert own[curve.problem].budget >= curve.budget
+        assert own[curve.problem].problem_entry == curve.problem_entry
+        assert curve.digest == usual.curve(curve.problem_name, curve.label).digest
     options = panel_options(found, figure.partition("/")[2])
     assert "random_search" in looks_of(found, options)

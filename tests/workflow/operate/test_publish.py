@@ -16,7 +16,7 @@ from workflow.plan.exhibits import lines_of
 from workflow.plan.expand import load
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file, record
-from workflow.trace.cells import PUBLISHED
+from workflow.trace.curves import PUBLISHED
 
 # published once, and planned still; no exhibit and no claim reads them
 UNREAD = {f"paper/bkb/{problem}/uniform.parquet" for problem in ("abalone", "cadata")}
@@ -53,18 +53,18 @@ def test_every_finished_record_is_published_once(toy):
 
 
 def test_what_is_unfinished_damaged_or_of_other_code_is_counted_and_left_out(toy):
-    cell = toy.cells["p", "A"]
-    toy.write(cell, 0, climbing(0), status="cutoff")
-    toy.write(cell, 1, climbing(1), digest="f" * 64)
-    (toy.root / cell.record(2)).write_bytes(b"no record")
+    curve = toy.curves["p", "A"]
+    toy.write(curve, 0, climbing(0), status="cutoff")
+    toy.write(curve, 1, climbing(1), digest="f" * 64)
+    (toy.root / curve.record(2)).write_bytes(b"no record")
     found = made(toy)
     assert found.counts == {UNFINISHED: 1, OTHER: 1, DAMAGED: 1, ADDED: 6}
     assert len(found.errors) == 1 and "2.parquet" in found.errors[0]
-    assert not (toy.root / cell.published).exists()
+    assert not (toy.root / curve.published).exists()
 
 
 def test_a_copy_of_another_seed_and_a_run_cut_short_are_refused(toy):
-    run = toy.cells["p", "A"]
+    run = toy.curves["p", "A"]
     digest = record.read(toy.root / run.record(0)).header["digest"]  # the same for all seeds
     shutil.copy(toy.root / run.record(0), toy.root / run.record(1))
     toy.write(replace(run, budget=30), 2, {"true": np.linspace(0.1, 0.9, 30)}, digest=digest)
@@ -91,25 +91,25 @@ def test_columns_that_make_no_table_are_told_and_the_other_runs_are_published(to
 
 def test_a_record_that_differs_from_the_published_one_is_an_error_unless_it_is_to_replace(toy):
     made(toy)
-    cell = toy.cells["p", "A"]
-    content = (toy.root / cell.published).read_bytes()
-    toy.write(cell, 1, {"true": np.full(60, 0.5)})
+    curve = toy.curves["p", "A"]
+    content = (toy.root / curve.published).read_bytes()
+    toy.write(curve, 1, {"true": np.full(60, 0.5)})
     found = made(toy)
     assert found.counts == {THERE: 8}
     assert (
         len(found.errors) == 1 and "expected seeds 1 with the digest and trace" in found.errors[0]
     )
-    assert (toy.root / cell.published).read_bytes() == content
+    assert (toy.root / curve.published).read_bytes() == content
     assert made(toy, replace=True).counts == {THERE: 8, REPLACED: 1}
-    assert (curve_file.read(toy.root / cell.published)[1].columns["true"] == 0.5).all()
+    assert (curve_file.read(toy.root / curve.published)[1].columns["true"] == 0.5).all()
 
 
 def test_records_are_published_where_their_data_are_not(toy):
     shutil.rmtree(toy.root / "data")
     assert made(toy).counts == {OTHER: 9}  # these do not say of which data they are
-    for cell in toy.cells.values():
-        for seed in cell.seeds:
-            toy.write(cell, seed, climbing(seed), data_sha256="0" * 64)
+    for curve in toy.curves.values():
+        for seed in curve.seeds:
+            toy.write(curve, seed, climbing(seed), data_sha256="0" * 64)
     assert made(toy).counts == {OTHER: 3, ADDED: 6}
 
 
@@ -120,7 +120,7 @@ def test_the_command_says_what_it_did_and_how_large_it_is(toy, monkeypatch, caps
     assert publish.main([]) == 0
     out = capsys.readouterr().out
     assert "toy: 9 published\n" in out and "3 files, 0.0" in out
-    toy.write(toy.cells["p", "A"], 1, {"true": np.full(60, 0.5)})
+    toy.write(toy.curves["p", "A"], 1, {"true": np.full(60, 0.5)})
     elsewhere = toy.root / "elsewhere"
     shutil.move(toy.root / "results", elsewhere)
     assert publish.main(["--from", str(elsewhere)]) == 1

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from workflow.operate import reference
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 PAGE = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
 CLAIMS = [

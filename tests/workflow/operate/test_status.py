@@ -15,7 +15,7 @@ def toy(tmp_path):
 
 
 @pytest.fixture
-def cell(toy):
+def curve(toy):
     """Four records that took 10, 20, 30 and 40 seconds."""
     made = toy.add("A", noisy(0.5))
     for seed in made.seeds:
@@ -27,18 +27,18 @@ def states(toy, plan=None):
     return [state for _, _, state, _ in status.runs(plan or toy.paper, toy.root)]
 
 
-def test_records_of_this_code_these_parameters_and_these_data_are_done(toy, cell):
+def test_records_of_this_code_these_parameters_and_these_data_are_done(toy, curve):
     toy.study("s", lambda seed: {"gap": [0.1]}, seeds=2)
     assert states(toy) == ["done"] * 6
-    toy.store().check([cell])  # a report says the same
+    toy.store().check([curve])  # a report says the same
 
 
-def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, cell):
+def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, curve):
     assert publish.publish(toy.paper, toy.root / "results", toy.root).errors == []
     plan = without_published(toy.paper, toy.root)
     assert states(toy, plan) == ["done"] * 4
-    (toy.root / cell.record(0)).unlink()
-    rewrite(toy.root / cell.record(1), digest="of other code")
+    (toy.root / curve.record(0)).unlink()
+    rewrite(toy.root / curve.record(1), digest="of other code")
     assert states(toy, plan) == ["published", "published", "done", "done"]
     total = status.summary([plan], toy.root).iloc[-1]
     assert status.sentence(total, 1) == "4 runs: 2 done, 2 published"
@@ -46,22 +46,22 @@ def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, ce
 
 
 @pytest.mark.parametrize("wrong", [{"digest": "of other code"}, {"status": "cutoff"}])
-def test_what_a_report_would_refuse_is_stale(toy, cell, wrong):
-    rewrite(toy.root / cell.record(2), **wrong)
+def test_what_a_report_would_refuse_is_stale(toy, curve, wrong):
+    rewrite(toy.root / curve.record(2), **wrong)
     assert states(toy) == ["done", "done", "stale", "done"]
     with pytest.raises(BadRecords):
-        toy.store().check([cell])
+        toy.store().check([curve])
 
 
-def test_a_run_that_an_evaluation_ended_is_made(toy, cell):
-    rewrite(toy.root / cell.record(2), status="timeout")
+def test_a_run_that_an_evaluation_ended_is_made(toy, curve):
+    rewrite(toy.root / curve.record(2), status="timeout")
     assert states(toy) == ["done", "done", "timeout", "done"]
 
 
-def test_spent_is_what_records_say_and_the_rest_what_the_plan_expects(toy, cell):
-    (toy.root / cell.record(3)).unlink()
+def test_spent_is_what_records_say_and_the_rest_what_the_plan_expects(toy, curve):
+    (toy.root / curve.record(3)).unlink()
     toy.study("s", lambda seed: {"gap": [0.1]}, seeds=2)
-    expected = costs.of(cell).seconds
+    expected = costs.of(curve).seconds
     table = status.summary([toy.paper], toy.root)
     assert table["paper"].to_list() == ["toy", "toy", "total"]
     assert table["problem"].to_list() == ["p", "studies", ""]

@@ -14,7 +14,7 @@ from tests.workflow.synthetic import rewrite
 from workflow.measure import condense
 from workflow.operate import verify
 from workflow.trace import one_path, record
-from workflow.trace.cells import installed
+from workflow.trace.curves import installed
 from workflow.trace.record import Record
 
 STUDY = """
@@ -31,7 +31,7 @@ HEADER = {"best": 1.5, "recommendation": RECOMMENDED, "digest": "d", "provenance
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """A copy of the repository in which two seeds of a cell and a study were run."""
+    """A copy of the repository in which two seeds of a curve and a study were run."""
     copy = checkout.make(tmp_path_factory.mktemp("verify"))
     with (copy / "papers" / "mini.yaml").open("a") as paper:
         paper.write(STUDY)
@@ -99,9 +99,9 @@ def toy(tmp_path, monkeypatch, plan_of):
     """The plan that `verify` reads: three seeds on real data and a study, all current."""
     made = synthetic.Toy(tmp_path, seeds=3, budget=8)
     said = {"data_sha256": synthetic.SHA, "provenance": MADE}
-    cell = made.add("A", synthetic.noisy(0.5))
-    for seed in cell.seeds:
-        made.write(cell, seed, {"true": 0.5}, cpu_seconds=10.0 * seed, **said)
+    curve = made.add("A", synthetic.noisy(0.5))
+    for seed in curve.seeds:
+        made.write(curve, seed, {"true": 0.5}, cpu_seconds=10.0 * seed, **said)
     study = made.study("lemma", lambda seed: {"t": np.arange(3)}, seeds=1)
     rewrite(tmp_path / study.record(0), cpu_seconds=1.0, **said)
     plan_of(made)
@@ -130,20 +130,20 @@ def test_the_present_records_are_found_with_their_commands_and_costs(toy):
 
 
 def test_stale_unplanned_and_unfinished_records_are_no_candidates(toy):
-    cell = toy.cells["p", "A"]
-    rewrite(cell.record(0), digest="of other code")
-    rewrite(cell.record(1), status="cutoff")
+    curve = toy.curves["p", "A"]
+    rewrite(curve.record(0), digest="of other code")
+    rewrite(curve.record(1), status="cutoff")
     for folder in ("results/paper/toy/p/B", "results/smoke/toy/p/A", "results/paper/other/p/A"):
-        shutil.copytree(cell.folder, folder)
+        shutil.copytree(curve.folder, folder)
     found = surveyed()
-    assert [each.path.name for each in found.candidates if each.path.parent == cell.folder] == [
+    assert [each.path.name for each in found.candidates if each.path.parent == curve.folder] == [
         "2.parquet"
     ]
     assert found.left_out == {verify.OTHER_CODE: 7}
 
 
 def test_what_was_made_from_substituted_data_is_made_from_such_again(toy, monkeypatch, tmp_path):
-    rewrite(toy.cells["p", "A"].record(0), data="substitute: made up")
+    rewrite(toy.curves["p", "A"].record(0), data="substitute: made up")
     first, other, *_ = surveyed().candidates
     said = (
         "import os, pathlib, sys; print([*pathlib.Path().iterdir()],"
@@ -208,12 +208,12 @@ def test_what_cannot_be_made_here_is_left_out_with_its_reason(
 ):
     here = {"abalone": synthetic.SHA}
     monkeypatch.setattr(verify, "_table_here", lambda name, **_: here.get(name, ""))
-    cell = toy.cells["p", "A"]
-    cell = replace(cell, problem_entry={**cell.problem_entry, **entry})
+    curve = toy.curves["p", "A"]
+    curve = replace(curve, problem_entry={**curve.problem_entry, **entry})
     provenance = {name: value for name, value in {**MADE, **made}.items() if value}
     header = {"provenance": provenance, "data_sha256": synthetic.SHA}
-    assert verify.lacking(cell, header).startswith(reason)
-    assert verify.lacking(toy.cells["p", "A"], {**header, "provenance": MADE}) == ""
+    assert verify.lacking(curve, header).startswith(reason)
+    assert verify.lacking(toy.curves["p", "A"], {**header, "provenance": MADE}) == ""
 
 
 def test_a_record_on_a_substitute_is_made_again_on_that_substitute_alone(toy, monkeypatch):
@@ -224,14 +224,14 @@ def test_a_record_on_a_substitute_is_made_again_on_that_substitute_alone(toy, mo
         return synthetic.SHA
 
     monkeypatch.setattr(verify, "_table_here", here)
-    cell = toy.cells["p", "A"]
+    curve = toy.curves["p", "A"]
     header = {"provenance": MADE, "data_sha256": synthetic.SHA, "data": "substitute: drawn"}
-    entry = {**cell.problem_entry, "data": "abalone"}
-    cell = replace(cell, problem_entry=entry, scale="paper")
-    assert verify.lacking(cell, header) == "" and asked == [True]
+    entry = {**curve.problem_entry, "data": "abalone"}
+    curve = replace(curve, problem_entry=entry, scale="paper")
+    assert verify.lacking(curve, header) == "" and asked == [True]
     other = {**header, "data_sha256": "1" * 64}
-    assert verify.lacking(cell, other).startswith("abalone of that version is not on this machine")
-    assert verify.lacking(cell, {**header, "data": "real"}) == "" and asked[-1] is False
+    assert verify.lacking(curve, other).startswith("abalone of that version is not on this machine")
+    assert verify.lacking(curve, {**header, "data": "real"}) == "" and asked[-1] is False
 
 
 def test_a_run_that_fails_is_told_and_is_no_agreement(toy, monkeypatch, capsys):
@@ -256,7 +256,7 @@ def test_a_difference_says_what_becomes_of_the_verdicts_that_read_it(toy, monkey
         {"id": name, **said, "check": {**check, "at_most": most}}
         for name, most in (("loose", 0.95), ("strict", 0.6))
     ]
-    changed = toy.cells["p", "A"].record(1)
+    changed = toy.curves["p", "A"].record(1)
 
     def rerun(candidate, folder):
         found = record.read(candidate.path)
@@ -340,7 +340,7 @@ def test_another_shape_type_or_column_is_a_difference():
 
 def test_a_flipped_bit_is_found_whichever_records_are_drawn(toy, monkeypatch, capsys):
     """All are read in full, also those that are not made again."""
-    damaged = toy.cells["p", "A"].record(2)
+    damaged = toy.curves["p", "A"].record(2)
     content = bytearray(damaged.read_bytes())
     content[20] ^= 1
     damaged.write_bytes(content)

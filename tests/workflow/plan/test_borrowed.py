@@ -9,7 +9,7 @@ from tests.workflow.checkout import linked, write
 from workflow.plan import exhibits, resolve, selection
 from workflow.plan.expand import chosen_papers, lenders, load
 from workflow.plan.reads import claims_of, runs_of
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 SEARCH = {"is": "random_search.RandomSearch"}
 PAPER = yaml.safe_load("""
@@ -64,26 +64,26 @@ def changed(root, change):
 
 def test_what_it_borrows_are_the_papers_own_runs_and_nobody_makes_them_twice(root):
     plan, paper = load("today", "paper", root=root), load("mini", "paper", root=root)
-    assert [cell.name for cell in plan.cells] == ["today/small/rival", "today/large/rival"]
+    assert [curve.name for curve in plan.curves] == ["today/small/rival", "today/large/rival"]
     assert not any("mini" in path for path in plan.records(plan.parts))
     for place in [("small", "greedy"), ("large", "greedy"), ("small", "greedy@bold")]:
-        mine, theirs = plan.cell(*place), paper.cell(*place)
+        mine, theirs = plan.curve(*place), paper.curve(*place)
         assert mine.digest == theirs.digest
         assert mine.record(1) == theirs.record(1) and mine.published == theirs.published
         assert (mine.seeds, theirs.seeds) == ((0, 1, 2), (0, 1, 2, 3, 4))
 
 
 def test_its_own_runs_meet_the_problem_of_the_paper(root):
-    rival = load("today", "paper", root=root).cell("large", "rival")
-    uniform = load("mini", "paper", root=root).cell("large", "uniform")
+    rival = load("today", "paper", root=root).curve("large", "rival")
+    uniform = load("mini", "paper", root=root).curve("large", "uniform")
     assert rival.digest == uniform.digest
     assert rival.problem_entry == uniform.problem_entry and rival.budget == 50
 
 
 def test_a_scale_cuts_borrowed_problems_as_their_paper_does(root):
     plan = load("today", "smoke", root=root)
-    assert {cell.budget for cell in plan.aliases.values()} == {10}
-    assert plan.cell("small", "rival").seeds == (0, 1)
+    assert {curve.budget for curve in plan.aliases.values()} == {10}
+    assert plan.curve("small", "rival").seeds == (0, 1)
 
 
 def test_a_curve_that_only_another_scale_makes_is_left_out(root):
@@ -102,8 +102,8 @@ def test_the_best_value_seen_is_that_of_all_runs_compared_and_of_no_others(root)
         "mini/small/greedy@bold",
     }
     paper = load("mini", "paper", root=root)
-    read = selection.companions(paper, paper.cell("small", "greedy"))
-    assert {cell.paper for cell in read} == {"mini"}
+    read = selection.companions(paper, paper.curve("small", "greedy"))
+    assert {curve.paper for curve in read} == {"mini"}
 
 
 def test_it_is_asked_for_by_name_and_is_no_paper(root):

@@ -8,7 +8,7 @@ from workflow.operate import publish
 from workflow.plan import costs, resolve
 from workflow.plan.costs import Cost, Measured
 from workflow.plan.expand import load
-from workflow.trace.cells import Study
+from workflow.trace.curves import Study
 
 TABLE = (
     Measured("toy", "p", "A", 100, 40.0, 50.0, 300),

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from workflow.plan import digest, expand, resolve
-from workflow.trace.cells import with_data
+from workflow.trace.curves import with_data
 
 ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = {"lam": 1e-4, "bandwidth": 17.5}
@@ -182,9 +182,9 @@ def test_domains_are_read_from_the_syntax_tree():
 
 def test_every_planned_method_works_on_the_domain_of_its_problem():
     pairs = {
-        (cell.algorithm_entry["is"], cell.problem_entry["is"])
+        (curve.algorithm_entry["is"], curve.problem_entry["is"])
         for name in resolve.planned()
-        for cell in expand.load(name, "paper").cells
+        for curve in expand.load(name, "paper").curves
     }
     for algorithm, problem in pairs:
         (domain,) = digest.domains_of_problems(problem)

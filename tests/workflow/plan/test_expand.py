@@ -12,8 +12,8 @@ from tests import programs
 from tests.workflow.checkout import linked, write
 from workflow.plan import costs, exhibits, expand, resolve, selection
 from workflow.plan.expand import load
-from workflow.trace import cells
-from workflow.trace.cells import UNLIMITED, PlanError
+from workflow.trace import curves
+from workflow.trace.curves import UNLIMITED, PlanError
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -35,24 +35,24 @@ def test_unknown_scale_and_curve_list_what_there_is(root):
         PlanError,
         match=r"no run makes the curve 'BKB@mine'(.|\n)*known there: .*BKB@reference-code",
     ):
-        plan.cell("abalone", "BKB@mine")
+        plan.curve("abalone", "BKB@mine")
 
 
 def test_variants_readings_and_the_horizon_of_a_real_paper():
     plan, cut = load("bbkb", "paper"), load("bbkb", "smoke")
-    usual, code = (plan.cell("abalone", name) for name in ("GP-UCB", "BKB@reference-code"))
-    assert plan.cell("abalone", "GP-UCB+bandwidth-5") is usual  # equal, hence run once
-    assert plan.cell("abalone", "GP-UCB+bandwidth-10") is not usual
+    usual, code = (plan.curve("abalone", name) for name in ("GP-UCB", "BKB@reference-code"))
+    assert plan.curve("abalone", "GP-UCB+bandwidth-5") is usual  # equal, hence run once
+    assert plan.curve("abalone", "GP-UCB+bandwidth-10") is not usual
     assert (code.algorithm_entry["beta"], code.problem_name) == ("reference-code", "abalone")
     for one in (plan, cut):  # delta is 1/T, and T that of the paper
-        assert one.cell("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(1e-4)
+        assert one.curve("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(1e-4)
 
 
 def test_seeds_by_hand():
     cut = load("bbkb", "paper", seeds="2-4")
-    assert cut.cell("abalone", "BKB").seeds == (2, 3, 4)
+    assert cut.curve("abalone", "BKB").seeds == (2, 3, 4)
     few = load("go_ucb", "paper", seeds="1")
-    assert few.cell("f1", "GO-UCB").seeds == (1,)
+    assert few.curve("f1", "GO-UCB").seeds == (1,)
     assert few.study("growth-condition").seeds == (0,)
 
 
@@ -101,20 +101,20 @@ def changes(section, key, **settings):
 
 def test_a_problem_gives_its_parameters_to_who_has_them_and_no_own_value_there(mini):
     plan = mini()
-    greedy, own = (plan.cell("giving", name).algorithm_entry for name in ("greedy", "own"))
+    greedy, own = (plan.curve("giving", name).algorithm_entry for name in ("greedy", "own"))
     # one value for all problems is an own value
     assert (greedy["bandwidth"], greedy["lam"]) == ({"given": "noise"}, 0.5)
     assert (own["bandwidth"], own["lam"]) == (7, {"given": "noise_variance"})
-    assert set(plan.cell("giving", "uniform").algorithm_entry) == {"is"}
-    assert plan.cell("plain", "greedy").algorithm_entry["bandwidth"] == 5
+    assert set(plan.curve("giving", "uniform").algorithm_entry) == {"is"}
+    assert plan.curve("plain", "greedy").algorithm_entry["bandwidth"] == 5
 
 
 def test_readings_and_variants_win_over_what_is_given(mini):
     plan = mini()
-    assert plan.cell("giving", "greedy@wide").algorithm_entry["bandwidth"] == 99
+    assert plan.curve("giving", "greedy@wide").algorithm_entry["bandwidth"] == 99
     # the reading leaves it alone
-    assert plan.cell("giving", "own@wide").algorithm_entry["lam"] == {"given": "noise_variance"}
-    assert plan.cell("giving", "own+narrow").algorithm_entry["lam"] == 0.25
+    assert plan.curve("giving", "own@wide").algorithm_entry["lam"] == {"given": "noise_variance"}
+    assert plan.curve("giving", "own+narrow").algorithm_entry["lam"] == 0.25
 
 
 def test_a_parameter_that_nobody_gives_is_missed(mini):
@@ -146,7 +146,7 @@ def test_a_problem_cannot_give_what_it_does_not_reveal(mini):
 def test_what_is_given_is_part_of_the_digest(mini):
     given = {"bandwidth": "noise", "lam": "noise", "nobody": "noise"}  # which is no mistake
     first, same, other = (
-        mini(changes("problems", "giving", given=one)).cell("giving", "own").digest
+        mini(changes("problems", "giving", given=one)).curve("giving", "own").digest
         for one in (given, given, {**given, "lam": "noise_variance"})
     )
     assert first == same != other
@@ -210,7 +210,7 @@ def test_a_record_belongs_to_the_versions_of_the_libraries_that_its_entries_name
 ):
     def digests(**named):
         plan = mini(changes(section, key, **named))
-        return plan.cell("plain", "greedy").digest, plan.cell(*other).digest
+        return plan.curve("plain", "greedy").digest, plan.curve(*other).digest
 
     libraries = ["numpy", "no-such-library"]
     unnamed, here = digests(), digests(libraries=libraries)
@@ -230,9 +230,9 @@ def test_a_substitute_is_checked_like_parameters_and_needs_a_library(mini):
         standing_in({"features": "raw"})(entry)
         del entry["problems"]["plain"]["features"]
 
-    cell = mini(standing_in({"features": "z-scored"})).cell("plain", "greedy")
-    assert cell.problem_entry["features"] == "raw"
-    assert cell.digest != mini().cell("plain", "greedy").digest
+    curve = mini(standing_in({"features": "z-scored"})).curve("plain", "greedy")
+    assert curve.problem_entry["features"] == "raw"
+    assert curve.digest != mini().curve("plain", "greedy").digest
     for change, message in (
         (
             standing_in({"colour": "red", "budget": 3}),
@@ -278,8 +278,8 @@ def test_the_algorithms_own_workers_and_way_of_execution_win_over_the_problems(
         if not isinstance(algorithm.get("execution"), dict):
             entry["runs"][1:] = []
 
-    cell = mini(change).cell("giving", "own")
-    assert (cell.room, cell.is_async) == (room, is_async)
+    curve = mini(change).curve("giving", "own")
+    assert (curve.room, curve.is_async) == (room, is_async)
 
 
 def test_only_asynchronous_runs_depend_on_the_code_of_their_loop(mini, monkeypatch):
@@ -328,8 +328,8 @@ def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
         entry["runs"][2]["scales"] = ["short", "paper"]
 
     whole, paper, short = mini(), mini(change, "paper"), mini(change, "short")
-    assert [cell.name for cell in paper.cells] == [cell.name for cell in whole.cells]
-    left_out = {cell.name for cell in paper.cells} - {cell.name for cell in short.cells}
+    assert [curve.name for curve in paper.curves] == [curve.name for curve in whole.curves]
+    left_out = {curve.name for curve in paper.curves} - {curve.name for curve in short.curves}
     assert left_out == {
         f"mini/{problem}/{name}@wide"
         for problem in ("plain", "giving")
@@ -338,7 +338,7 @@ def test_a_run_of_one_scale_is_left_out_at_the_others(mini):
     with pytest.raises(
         PlanError, match="no run makes the curve 'greedy@wide' on 'plain' at scale short"
     ):
-        short.cell("plain", "greedy@wide")
+        short.curve("plain", "greedy@wide")
 
 
 @pytest.mark.parametrize(
@@ -359,11 +359,11 @@ def test_a_scale_may_cut_what_follows_the_design(mini, cut, plain, giving):
         entry["problems"]["plain"]["init"]["n"] = 7
 
     plan = mini(change, "short")
-    assert [plan.cell(problem, "greedy").budget for problem in ("plain", "giving")] == [
+    assert [plan.curve(problem, "greedy").budget for problem in ("plain", "giving")] == [
         plain,
         giving,
     ]
-    assert mini(change).cell("plain", "greedy").budget == 50
+    assert mini(change).curve("plain", "greedy").budget == 50
 
 
 def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest_budget(mini):
@@ -376,12 +376,12 @@ def test_a_cut_after_the_design_follows_the_design_of_a_reading_and_the_smallest
 
     plan = mini(change, "short")
     budgets = {
-        problem: cell.budget
-        for (problem, curve), cell in plan.aliases.items()
-        if curve == "uniform"
+        problem: curve.budget
+        for (problem, label), curve in plan.aliases.items()
+        if label == "uniform"
     }
     assert budgets == {"plain": 5, "plain@long": 24, "giving": 4, "giving@counted": 13}
-    assert plan.cell("plain", "own").budget == 3
+    assert plan.curve("plain", "own").budget == 3
 
 
 def with_design(entry, reading, problem, init):
@@ -395,7 +395,7 @@ def with_design(entry, reading, problem, init):
 def test_a_design_without_noise_is_another_problem(mini):
     init = {"design": "uniform", "n": 1, "noise": False}
     plan = mini(lambda entry: with_design(entry, "exact", "plain", init))
-    noisy, exact = plan.cell("plain", "uniform"), plan.cell("plain@exact", "uniform")
+    noisy, exact = plan.curve("plain", "uniform"), plan.curve("plain@exact", "uniform")
     assert noisy.digest != exact.digest and noisy.folder != exact.folder
     assert (noisy.budget, noisy.seeds) == (exact.budget, exact.seeds)
 
@@ -448,8 +448,8 @@ def test_short_runs_share_a_process_with_all_their_seeds(paper):
 def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
     """Seeds of a dear run, all of another one, one of a study's; reports wait for their files."""
     whole = expand.load("lcbo", "paper")
-    dear = max(whole.cells, key=lambda cell: costs.of(cell).seconds * (len(cell.seeds) > 4))
-    gone, study = min(whole.cells, key=costs.seconds), whole.parts[-1]
+    dear = max(whole.curves, key=lambda curve: costs.of(curve).seconds * (len(curve.seeds) > 4))
+    gone, study = min(whole.curves, key=costs.seconds), whole.parts[-1]
     published = {(dear.name, dear.seeds[2]), (study.name, study.seeds[0])}
     published |= {(gone.name, seed) for seed in gone.seeds}
     plan = replace(whole, not_made=frozenset(published))
@@ -459,7 +459,7 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
     together = [part for parts in plan.together().values() for part in parts]
     assert gone not in together and study not in together  # some of their seeds are published
     assert plan.published([gone]) == [str(gone.published)] and not plan.records([gone])
-    other = next(part for part in whole.cells if part not in (dear, gone))
+    other = next(part for part in whole.curves if part not in (dear, gone))
     assert not plan.published([other]) and plan.records([other]) == whole.records([other])
     assert plan.published([dear]) == [str(dear.published)] and plan.records([dear])
 
@@ -467,7 +467,7 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
 @pytest.mark.parametrize("paper", [*resolve.papers(), *resolve.comparisons()])
 def test_a_job_is_given_what_the_plan_says(paper):
     for part in expand.load(paper, "paper").parts:
-        given = cells.from_json(cells.as_json(part))
+        given = curves.from_json(curves.as_json(part))
         assert replace(given, seeds=part.seeds) == part
         assert json.dumps(given.problem_entry) == json.dumps(part.problem_entry)  # order, too
 
@@ -475,7 +475,7 @@ def test_a_job_is_given_what_the_plan_says(paper):
 def test_what_no_workflow_gives_is_refused_in_a_sentence():
     for text in ("", "[]", '{"paper": "bkb"}'):
         with pytest.raises(PlanError, match="leave out --given"):
-            cells.from_json(text)
+            curves.from_json(text)
 
 
 def test_the_cheapest_paper_begins():

@@ -13,7 +13,7 @@ from workflow.plan import parameters, resolve
 from workflow.plan.parameters import flat, nested, wrong_type
 from workflow.studies import batching
 from workflow.studies.paired import ConfidenceSettings
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 PART = """
 from dataclasses import dataclass

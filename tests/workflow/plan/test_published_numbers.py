@@ -9,7 +9,7 @@ from workflow.plan import published_numbers
 from workflow.plan.expand import load
 from workflow.plan.reader import read
 from workflow.plan.resolve import papers
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 HEAD = ",".join(published_numbers.COLUMNS)
 

@@ -51,7 +51,7 @@ def test_what_a_finding_shows_was_drawn_and_judged_and_its_commands_name_planned
         for command in finding.get("runs", []):
             _, _, module, named, problem, curve, seeds = command.split()
             assert (module, named) == ("workflow.run", paper)
-            assert set(expand.parse_seeds(seeds)) <= set(PAPERS[paper].cell(problem, curve).seeds)
+            assert set(expand.parse_seeds(seeds)) <= set(PAPERS[paper].curve(problem, curve).seeds)
 
 
 STATEMENTS = re.compile(r"\b(theorem|thm|lemma|corollar|cor|proposition|prop)s?\b", re.IGNORECASE)
@@ -96,4 +96,4 @@ def test_null_models_are_among_the_runs_that_a_ledger_reads():
         for one in claim.asked:
             for null in one.null_model:
                 for problem in one.check.problems if null.curve else ():
-                    assert paper.cell(problem, null.curve).name in read[paper.name]
+                    assert paper.curve(problem, null.curve).name in read[paper.name]

@@ -10,8 +10,8 @@ from tests.workflow.checkout import linked, write
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
 from workflow.plan.reads import claims_of
-from workflow.plan.selection import figure_runs, place, table_cells, table_of
-from workflow.trace.cells import PlanError
+from workflow.plan.selection import figure_runs, place, table_curves, table_of
+from workflow.trace.curves import PlanError
 
 BOX = {"is": "synthetic.rastrigin", "d": 2, "low": -5, "high": 5, "noise": 0.1}
 BOX |= {"budget": 20, "room": 4, "init": {"design": "uniform", "n": 3}}
@@ -59,21 +59,21 @@ def changes(**more):
 
 
 def test_a_line_for_all_sets_the_field_of_a_group_wherever_it_is(toy):
-    under = toy().cell("plain", "sample@one").algorithm_entry
+    under = toy().curve("plain", "sample@one").algorithm_entry
     assert under == {
-        **toy().cell("plain", "sample").algorithm_entry,
+        **toy().curve("plain", "sample").algorithm_entry,
         "surrogate": {**TURBO["surrogate"], "standard": "population"},
     }
 
 
 def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(toy):
     plan = toy()
-    assert {cell.curve for cell in plan.cells} == {*EVERYBODY, "sample@one"}
-    assert plan.cell("plain", "process").algorithm_entry["surrogate"] == "gamma-priors"
-    assert place(plan, "plain", "process", reading="one") is plan.cell("plain", "process")
-    assert place(plan, "plain", "uniform", reading="one") is plan.cell("plain", "uniform")
+    assert {curve.label for curve in plan.curves} == {*EVERYBODY, "sample@one"}
+    assert plan.curve("plain", "process").algorithm_entry["surrogate"] == "gamma-priors"
+    assert place(plan, "plain", "process", reading="one") is plan.curve("plain", "process")
+    assert place(plan, "plain", "uniform", reading="one") is plan.curve("plain", "uniform")
     with pytest.raises(PlanError, match="no run makes the curve 'process@one'"):
-        plan.cell("plain", "process@one")
+        plan.curve("plain", "process@one")
 
 
 def test_values_by_problem_are_no_group(toy):
@@ -84,9 +84,9 @@ def test_values_by_problem_are_no_group(toy):
     }
     runs = [{}, {"readings": ["one"]}, {"readings": ["two"], "problems": ["plain"]}]
     plan = toy(changes(readings=readings, runs=runs))
-    assert plan.cell("other", "population@one").algorithm_entry["surrogate"]["standard"] == "raw"
-    assert plan.cell("plain", "population@one") is plan.cell("plain", "population")
-    assert plan.cell("plain", "process@two").algorithm_entry["surrogate"] == "log-normal"
+    assert plan.curve("other", "population@one").algorithm_entry["surrogate"]["standard"] == "raw"
+    assert plan.curve("plain", "population@one") is plan.curve("plain", "population")
+    assert plan.curve("plain", "process@two").algorithm_entry["surrogate"] == "log-normal"
     assert ("plain", "sample@two") not in plan.aliases
 
 
@@ -107,24 +107,24 @@ def test_a_line_for_all_that_reaches_nobody_is_refused(toy, setting, unknown):
 def test_a_named_line_wins_over_the_line_for_all(toy):
     said = reading(STANDARD, sample={"surrogate": {"standard": "raw"}})
     plan = toy(changes(readings={"one": said}))
-    assert plan.cell("plain", "sample@one").algorithm_entry["surrogate"]["standard"] == "raw"
+    assert plan.curve("plain", "sample@one").algorithm_entry["surrogate"]["standard"] == "raw"
 
 
 def test_who_has_the_value_anyway_is_not_planned_again_and_keeps_its_default_run(toy):
     plan = toy()
-    usual = plan.cell("plain", "population")
+    usual = plan.curve("plain", "population")
     assert place(plan, "plain", "population", reading="one") is usual
-    assert plan.cell("plain", "population@one") is usual
+    assert plan.curve("plain", "population@one") is usual
     assert usual.algorithm_reading == ""
     # without its default run it is not planned under the reading either
     alone = toy(changes(runs=[{"problems": ["plain"], "readings": ["one"]}]))
-    assert [cell.curve for cell in alone.cells] == ["sample@one"]
+    assert [curve.label for curve in alone.curves] == ["sample@one"]
 
 
 def test_a_line_of_runs_without_algorithms_changes_no_default_run(toy):
     line = {"problems": ["plain"], "readings": ["one"], "seeds": 2, "budget": 10}
     plan = toy(changes(runs=[{"problems": ["plain"]}, line]))
-    sizes = {cell.curve: (len(cell.seeds), cell.budget) for cell in plan.cells}
+    sizes = {curve.label: (len(curve.seeds), curve.budget) for curve in plan.curves}
     assert sizes == {**dict.fromkeys(EVERYBODY, (3, 20)), "sample@one": (2, 10)}
 
 
@@ -132,7 +132,7 @@ def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
     noise = {"plain": {"noise": 0.2}, "other": {"noise": 0.1}}
     said = {**reading(STANDARD), "problems": noise}
     plan = toy(changes(readings={"one": said}, runs=[{}, {"readings": ["one"]}]))
-    assert {cell.name for cell in plan.cells if "@" in cell.name} == {
+    assert {curve.name for curve in plan.curves if "@" in curve.name} == {
         "toy/plain@one/sample@one",
         "toy/plain@one/population@one",
         "toy/plain@one/process",
@@ -140,14 +140,14 @@ def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
         "toy/other@one/sample@one",
     }
     # a problem that keeps its values is the default one for whom nothing changes
-    assert plan.cell("other@one", "uniform") is plan.cell("other", "uniform")
-    assert place(plan, "other", "population", reading="one") is plan.cell("other", "population")
+    assert plan.curve("other@one", "uniform") is plan.curve("other", "uniform")
+    assert place(plan, "other", "population", reading="one") is plan.curve("other", "population")
 
 
 def test_a_variant_wins_over_a_reading_and_is_run_once(toy):
     raw = {"raw": {"surrogate": {"standard": "raw"}}}
     plan = toy(changes(variants=raw, runs=[{"problems": ["plain"], "variants": ["raw"]}]))
-    assert place(plan, "plain", "sample+raw", reading="one") is plan.cell("plain", "sample+raw")
+    assert place(plan, "plain", "sample+raw", reading="one") is plan.curve("plain", "sample+raw")
 
 
 SHOWN = """
@@ -165,11 +165,11 @@ claims:
 
 def test_figures_tables_and_claims_under_the_reading_take_the_default_runs_of_the_others(toy):
     plan = toy(changes(**yaml.safe_load(SHOWN)))
-    curves = [cell.curve for cell in figure_runs(plan, "fig")]
-    assert curves == ["sample@one", "population", "process"]
-    cells = table_cells(plan, table_of(plan, plan.entry["tables"][0]["id"]))
-    assert [cell.curve for cell in cells] == ["sample", "sample@one", "population", "process"]
+    labels = [curve.label for curve in figure_runs(plan, "fig")]
+    assert labels == ["sample@one", "population", "process"]
+    curves = table_curves(plan, table_of(plan, plan.entry["tables"][0]["id"]))
+    assert [curve.label for curve in curves] == ["sample", "sample@one", "population", "process"]
     assert readings_of(plan, claims_of(plan)[0]) == {}  # the reading changes none of its runs
     plan.entry["claims"][0]["check"]["right"].append("sample")
     runs = readings_of(plan, claims_of(plan)[0])["one"]
-    assert {run.curve for run in runs} == {"process", "population", "uniform", "sample@one"}
+    assert {run.label for run in runs} == {"process", "population", "uniform", "sample@one"}

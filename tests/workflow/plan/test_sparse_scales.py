@@ -14,7 +14,7 @@ from workflow.measure.store import BadRecords
 from workflow.plan import exhibits, reads, selection
 from workflow.plan.expand import load
 from workflow.plan.lines import FigureLine
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 MINI = yaml.safe_load("""
 paper: {key: mini2026}
@@ -145,7 +145,7 @@ def test_curves_that_a_scale_leaves_out_are_left_out_where_they_are(mini):
         "mini/small/greedy@wide",
         "mini/large/greedy",
     ]
-    assert [run.name for run in selection.picture_cells(short, "p-some")] == [
+    assert [run.name for run in selection.picture_curves(short, "p-some")] == [
         "mini/small/greedy",
         "mini/small/greedy@wide",
     ]
@@ -348,6 +348,6 @@ def test_the_best_value_seen_is_that_of_the_runs_of_this_scale(tmp_path):
 def test_a_missing_record_is_no_run_that_a_scale_leaves_out(tmp_path):
     toy = toy_of(tmp_path)
     for seed in range(5):
-        (toy.root / toy.cells["q", "B"].record(seed)).unlink()
+        (toy.root / toy.curves["q", "B"].record(seed)).unlink()
     with pytest.raises(BadRecords, match="5 records are refused"):
         judged(toy)

@@ -9,18 +9,18 @@ from numpy.testing import assert_array_equal
 from algorithms.api import Arms, Box, Observation
 from problems.api import Evaluation, Problem
 from workflow.run import instance
-from workflow.trace.cells import Cell, PlanError
+from workflow.trace.curves import Curve, PlanError
 from workflow.trace.seeds import rng
 
 REVEALS = {"noise": 0.25, "noise_variance": 0.0625}
 
 
-def cell(algorithm=None, design="uniform", n=5):
-    """A cell whose parameters the plan has already resolved."""
+def curve(algorithm=None, design="uniform", n=5):
+    """A curve whose parameters the plan has already resolved."""
     named = {"paper": "toy", "scale": "paper", "problem": "p", "algorithm": "a"}
     problem = {"is": "tables.abalone", "room": 1, "init": {"design": design, "n": n}}
     entries = {"problem_entry": problem, "algorithm_entry": {"is": "bkb.BKB", **(algorithm or {})}}
-    return Cell(**named, seeds=(0,), budget=10, **entries)
+    return Curve(**named, seeds=(0,), budget=10, **entries)
 
 
 def problem(arms=20, reveals=REVEALS):
@@ -45,7 +45,7 @@ def given(monkeypatch):
 
 
 def test_a_problem_may_ask_for_the_number_of_the_repetition(given):
-    made = cell()
+    made = curve()
     made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
     assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
         {"fold": 0, "split": "contiguous"},
@@ -79,7 +79,7 @@ def test_a_substitute_takes_the_place_of_a_library_that_is_missing_where_it_may(
     given, monkeypatch, more, scale, said, backend
 ):
     monkeypatch.setenv("NOREGRET_SUBSTITUTES", said)
-    made = replace(cell(), scale=scale, problem_entry={**LACKING, **more})
+    made = replace(curve(), scale=scale, problem_entry={**LACKING, **more})
     assert instance.build_problem(made, 0) == {"mode": "five-numbers", "backend": backend}
     assert made.problem_entry["backend"] == "camb"
 
@@ -88,7 +88,7 @@ def test_what_the_problem_reveals_stands_in_the_place_of_its_name():
     """And what is not given stays as it is."""
     plain = {"qbar": 2, "shape": {"given": "noise", "more": 1}, "rule": "given"}
     parameters = {"lam": {"given": "noise_variance"}, "xi": {"given": "noise"}, **plain}
-    chosen = cell({**parameters, "room": 3, "execution": "async"})
+    chosen = curve({**parameters, "room": 3, "execution": "async"})
     assert instance.parameters_of(chosen, problem()) == {"lam": 0.0625, "xi": 0.25, **plain}
     # a digest knows no numbers of the problem
     assert chosen.algorithm_entry["lam"] == {"given": "noise_variance"}
@@ -100,13 +100,13 @@ def test_a_name_that_the_problem_does_not_reveal_is_refused_with_what_it_does():
     for reveals, known in [(REVEALS, "noise, noise_variance$"), ({}, "nothing$")]:
         message = rf"toy/p/a: lam is given by 'variance', which .* reveal; known: {known}"
         with pytest.raises(PlanError, match=message):
-            instance.parameters_of(cell({"lam": {"given": "variance"}}), problem(reveals=reveals))
+            instance.parameters_of(curve({"lam": {"given": "variance"}}), problem(reveals=reveals))
 
 
 def designs(design, n, seeds=1500, arms=20):
     return np.array(
         [
-            instance.draw_design(cell(design=design, n=n), seed, problem(arms))
+            instance.draw_design(curve(design=design, n=n), seed, problem(arms))
             for seed in range(seeds)
         ]
     )
@@ -134,7 +134,7 @@ def test_a_uniform_design_may_repeat_arms():
 
 
 def test_a_design_on_a_box_fills_the_unit_cube():
-    drawn = instance.draw_design(cell(n=400), 0, Problem(Box(3), problem().evaluate))
+    drawn = instance.draw_design(curve(n=400), 0, Problem(Box(3), problem().evaluate))
     assert drawn.shape == (400, 3)
     assert (abs(drawn.mean(axis=0) - 0.5) < 4.5 / np.sqrt(12 * 400)).all()
     assert drawn.min() >= 0 and drawn.max() < 1
@@ -142,24 +142,24 @@ def test_a_design_on_a_box_fills_the_unit_cube():
 
 def test_a_design_is_that_of_its_seed_and_problem_alone():
     one, other = (
-        instance.draw_design(cell(algorithm, n=8), 3, problem())
+        instance.draw_design(curve(algorithm, n=8), 3, problem())
         for algorithm in (None, {"qbar": 7})
     )
     assert_array_equal(one, other)
-    assert not np.array_equal(one, instance.draw_design(cell(n=8), 4, problem()))
+    assert not np.array_equal(one, instance.draw_design(curve(n=8), 4, problem()))
 
 
 @pytest.mark.parametrize("design", ["uniform", "uniform-distinct"])
 def test_the_design_is_evaluated_with_the_first_streams_of_noise(tmp_path, monkeypatch, design):
     monkeypatch.chdir(tmp_path)
-    query, evaluation = instance.initial_design(cell(design=design), 2, problem())
-    assert_array_equal(query, instance.draw_design(cell(design=design), 2, problem()))
+    query, evaluation = instance.initial_design(curve(design=design), 2, problem())
+    assert_array_equal(query, instance.draw_design(curve(design=design), 2, problem()))
     for i in range(5):
         draw = rng(2, "noise", "p", i)
         assert evaluation.seen.y[i] == query[i] + draw.standard_normal()
         assert evaluation.seconds[i] == draw.random()
     assert_array_equal(evaluation.true.y, query)
-    exact = cell(design=design)
+    exact = curve(design=design)
     exact.problem_entry["init"]["noise"] = False
     same, shown = instance.initial_design(exact, 2, problem())
     assert_array_equal(same, query)

@@ -12,7 +12,7 @@ from tests.workflow.run.scripted import Scripted, alone, built, noise, problem
 from workflow.run import loop
 from workflow.run.boundary import BadAnswer
 from workflow.trace import record
-from workflow.trace.cells import UNLIMITED
+from workflow.trace.curves import UNLIMITED
 from workflow.trace.seeds import rng
 
 

@@ -235,10 +235,10 @@ def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
 
 @pytest.fixture
 def sequential(tmp_path, monkeypatch):
-    """A cell that makes its five evaluations one by one, in a folder of its own."""
+    """A curve that makes its five evaluations one by one, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    cell = expand.load("dumbo", "smoke").cell("six-hump-camel", "random-search")
-    return replace(cell, seeds=(0,), problem_entry={**cell.problem_entry, "room": 1})
+    curve = expand.load("dumbo", "smoke").curve("six-hump-camel", "random-search")
+    return replace(curve, seeds=(0,), problem_entry={**curve.problem_entry, "room": 1})
 
 
 def test_an_error_that_nobody_expected_is_told_and_the_run_goes_on_where_it_was(
@@ -246,10 +246,10 @@ def test_an_error_that_nobody_expected_is_told_and_the_run_goes_on_where_it_was(
 ):
     real = make._step
 
-    def step(cell, seed, problem, progress):
+    def step(curve, seed, problem, progress):
         if progress.rows == 3:
             raise KeyError("lost")
-        real(cell, seed, problem, progress)
+        real(curve, seed, problem, progress)
 
     monkeypatch.setattr(make, "_step", step)
     for _ in range(2):  # the second finds the checkpoint of the first
@@ -261,7 +261,7 @@ def test_an_error_that_nobody_expected_is_told_and_the_run_goes_on_where_it_was(
 
 
 def test_a_failure_before_the_first_evaluation_is_told_too(sequential, monkeypatch):
-    def build(cell, seed, root):
+    def build(curve, seed, root):
         raise ImportError("pip install it")
 
     study = replace(expand.load("dumbo", "smoke").study("recovery-camel"), seeds=(0,))
@@ -275,10 +275,10 @@ def test_an_optimizer_that_could_not_be_saved_is_refused_at_its_first_step(seque
     """Whatever the scale, and although it would have been over before its first checkpoint."""
     steps = []
 
-    def step(cell, seed, problem, progress):
+    def step(curve, seed, problem, progress):
         steps.append(progress.rows)
         progress.optimizer.kept = lambda y: y
-        real(cell, seed, problem, progress)
+        real(curve, seed, problem, progress)
 
     real = make._step
     monkeypatch.setattr(make, "_step", step)
@@ -324,10 +324,10 @@ def test_too_few_files_are_refused(capsys):
 def test_what_fails_is_a_sentence_that_names_the_run_and_the_other_seeds_are_made(
     sequential, monkeypatch, capfd, error, sentence
 ):
-    def fail(cell, seed, problem, progress):
+    def fail(curve, seed, problem, progress):
         if seed == 0:
             raise error
-        progress.rows = cell.budget
+        progress.rows = curve.budget
 
     monkeypatch.setattr(make, "_step", fail)
     monkeypatch.setattr(one_path, "take", lambda: None)  # this process has loaded its libraries
@@ -422,7 +422,7 @@ def test_runs_of_other_names_have_other_places_in_the_store(tmp_path):
 
 
 def test_libraries_that_a_method_names_are_imported_before_its_seconds_count(prepared, monkeypatch):
-    part = expand.load("mini", "short", root=prepared).cells[0]
+    part = expand.load("mini", "short", root=prepared).curves[0]
     entry = {**part.algorithm_entry, "libraries": ["colorsys", "no-such-library"]}
     monkeypatch.delitem(sys.modules, "colorsys", raising=False)
     make.load(replace(part, algorithm_entry=entry))

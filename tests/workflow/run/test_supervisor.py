@@ -107,17 +107,17 @@ def test_a_signal_that_comes_while_a_process_is_forked_is_not_lost():
 
 def test_the_peak_of_a_run_is_its_own(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    cell = expand.load("dumbo", "smoke").cell("six-hump-camel", "random-search")
+    curve = expand.load("dumbo", "smoke").curve("six-hump-camel", "random-search")
     real = make._step
 
-    def step(cell, seed, *others):
+    def step(curve, seed, *others):
         if seed == 0:
             np.ones(200 << 17)  # 200 MiB
-        real(cell, seed, *others)
+        real(curve, seed, *others)
 
     monkeypatch.setattr(make, "_step", step)
-    supervised.make(*(supervised.run(cell, seed) for seed in (0, 1)))
-    first, second = (record.read(cell.record(seed)).header["peak_mib"] for seed in (0, 1))
+    supervised.make(*(supervised.run(curve, seed) for seed in (0, 1)))
+    first, second = (record.read(curve.record(seed)).header["peak_mib"] for seed in (0, 1))
     assert 0 < second < first - 100
 
 

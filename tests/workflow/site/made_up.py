@@ -90,8 +90,8 @@ def _records(root: Path) -> Toy:
         for name, level in CURVES.items():
             toy.add(name, _curve(level, spread, name), problem=problem)
     toy.add("DuMBO", _curve(0.7, 0.1, "code"), problem="powell", reading="public-code")
-    moved = replace(toy.cells["powell", "TuRBO"], problem_reading="shifted")
-    toy.cells["powell@shifted", "TuRBO"] = moved
+    moved = replace(toy.curves["powell", "TuRBO"], problem_reading="shifted")
+    toy.curves["powell@shifted", "TuRBO"] = moved
     for seed in moved.seeds:
         toy.write(moved, seed, {"true": 0.5})
     t = np.arange(1.0, 41.0)

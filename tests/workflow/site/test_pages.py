@@ -22,7 +22,7 @@ from workflow.plan.selection import figure_runs
 from workflow.site import build, claim_pages
 from workflow.site.__main__ import main
 from workflow.site.folder import reports
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 REAL = ROOT / "figures" / "reference" / "bkb"
 WRITTEN = json.loads((REAL / "verdicts.json").read_text(encoding="utf-8"))

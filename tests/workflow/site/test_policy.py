@@ -11,7 +11,7 @@ import pytest
 
 from tests.workflow.site import made_up, scripts
 from workflow.site.build import POLICY, build
-from workflow.trace.cells import PlanError
+from workflow.trace.curves import PlanError
 
 SOURCES = {"script": "src", "link": "href", "img": "src"}
 

@@ -1,6 +1,6 @@
 """What a run is made from and where its record lies: data that plan, runner and reports share.
 
-A cell is one algorithm on one problem under one setting, a study is a theory check; each has a run
+A curve is one algorithm on one problem under one setting, a study is a theory check; each has a run
 for every seed. The plan makes them from a paper's YAML; a job of the workflow is given the one that
 it makes (`as_json`), and needs nothing of the plan.
 """
@@ -19,7 +19,7 @@ from typing import Any
 
 from workflow.trace.atomic import atomic
 
-DEFAULT = ""  # the reading and the variant of a cell that has none
+DEFAULT = ""  # the reading and the variant of a curve that has none
 UNLIMITED = 1 << 30  # of parallel evaluations
 STUDIES = "studies"  # the folder of all studies, in the place of a problem
 PUBLISHED = Path("figures", "reference", "records")  # the published records of all scales
@@ -75,12 +75,12 @@ class Seeded(ABC):
     @property
     def published(self) -> Path:
         """The file of all published records."""
-        problem, curve = self.place
-        return PUBLISHED / self.scale / self.paper / problem / f"{curve}.parquet"
+        problem, label = self.place
+        return PUBLISHED / self.scale / self.paper / problem / f"{label}.parquet"
 
 
 @dataclass(frozen=True)
-class Cell(Seeded):
+class Curve(Seeded):
     """One algorithm x problem x reading x variant, all seeds; everything that decides its trace is
     in here.
     """
@@ -104,13 +104,13 @@ class Cell(Seeded):
         return problem_name(self.problem, self.problem_reading)
 
     @property
-    def curve(self) -> str:
-        """`algorithm[@reading][+variant]`: how figures and claims name this cell on its problem."""
+    def label(self) -> str:
+        """`algorithm[@reading][+variant]`: how figures and claims name the curve on its problem."""
         return curve_name(self.algorithm, self.algorithm_reading, self.variant)
 
     @property
     def place(self) -> tuple[str, str]:
-        return self.problem_name, self.curve
+        return self.problem_name, self.label
 
     @property
     def labels(self) -> dict[str, str]:
@@ -214,20 +214,20 @@ def curve_name(algorithm: str, reading: str, variant: str) -> str:
     return algorithm + (f"@{reading}" if reading else "") + (f"+{variant}" if variant else "")
 
 
-def algorithm_of(curve: str) -> str:
+def algorithm_of(label: str) -> str:
     """The algorithm of `algorithm[@reading][+variant]`."""
-    return curve.partition("@")[0].partition("+")[0]
+    return label.partition("@")[0].partition("+")[0]
 
 
-def as_json(part: Cell | Study) -> str:
-    """What decides the runs of a cell or a study, on one line: all but their seeds, of which each
+def as_json(part: Curve | Study) -> str:
+    """What decides the runs of a curve or a study, on one line: all but their seeds, of which each
     job is told some.
     """
     return json.dumps({**vars(part), "seeds": []})
 
 
-def hand_over(part: Cell | Study, folder: Path, *, write: bool = True) -> str:
-    """A file in a folder, named by its content, that says what decides the runs of a cell or a
+def hand_over(part: Curve | Study, folder: Path, *, write: bool = True) -> str:
+    """A file in a folder, named by its content, that says what decides the runs of a curve or a
     study. Without `write` it is only named.
     """
     text = as_json(part)
@@ -239,11 +239,11 @@ def hand_over(part: Cell | Study, folder: Path, *, write: bool = True) -> str:
     return str(path)
 
 
-def from_json(text: str) -> Cell | Study:
-    """The cell or the study of which that was written, without seeds. Raises PlanError."""
+def from_json(text: str) -> Curve | Study:
+    """The curve or the study of which that was written, without seeds. Raises PlanError."""
     try:
         fields = json.loads(text)
-        kind = Study if "function" in fields else Cell
+        kind = Study if "function" in fields else Curve
         return kind(**{**fields, "seeds": ()})
     except (ValueError, TypeError) as error:
         raise PlanError(
