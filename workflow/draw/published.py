@@ -18,7 +18,7 @@ from workflow.measure.statistics import interval, power_law
 from workflow.measure.store import Store
 from workflow.plan.lines import GrowthTable
 from workflow.plan.paper import Paper
-from workflow.plan.selection import planned
+from workflow.plan.selection import planned, published_panels
 from workflow.trace.curves import Curve
 
 Row = dict[str, Any]
@@ -31,11 +31,7 @@ def rows(paper: Paper, store: Store) -> list[Row]:
     and, if another setting of its experiment is nearest, one in that.
     """
     found = experiments(paper, store)
-    shown = {
-        panel.get("label", panel["panel"]): panel.get("shown", panel["at"][-1:])
-        for experiment in paper.entry.get("published", {}).values()
-        for panel in experiment["panels"]
-    }
+    shown = {panel.name: panel.shown or panel.at[-1:] for panel in published_panels(paper)}
     methods = dict.fromkeys(
         fit.method for one in found for fit in one.default.fits if fit.is_scored
     )

@@ -60,6 +60,7 @@ from workflow.plan import selection
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import flat
 from workflow.plan.reads import (
+    known_readings,
     named,
     null_runs,
     problems_of,
@@ -171,11 +172,9 @@ def judge(paper: Paper, store: Store, claim: ClaimEntry) -> Verdict:
         why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim.asked[0])
         told = [f"{TRIVIAL}: {why}"] if why else []
         verdict = replace(verdict, qualifiers=(*verdict.qualifiers, *told))
-    readings = paper.entry.get("readings", {})
+    known = known_readings(paper)
     others = {
-        name: replace(
-            _outcome(paper, store, claim, name, runs), control=bool(readings[name].get("control"))
-        )
+        name: replace(_outcome(paper, store, claim, name, runs), control=known[name].control)
         for name, runs in readings_of(paper, claim).items()
     }
     return replace(verdict, readings=others)
@@ -236,7 +235,7 @@ def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[Run]]:
     sides to compare. Where the plan lacks some of the runs the reading is left out; if the claim
     names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
     """
-    known = paper.entry.get("readings", {})
+    known = known_readings(paper)
     if unknown := [name for name in claim.readings if name not in known]:
         raise PlanError(
             f"claim {claim.id}: unknown reading {', '.join(unknown)}; known:"

@@ -29,14 +29,15 @@ from workflow.measure.store import NotRun, Store
 from workflow.plan import published_numbers, selection
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
-from workflow.plan.reads import claims_of, problems_of
+from workflow.plan.reads import claims_of, known_readings, problems_of
+from workflow.plan.sections import PublishedPanel
 from workflow.plan.statements import AnyCheck, ClaimEntry
 from workflow.trace.curves import DEFAULT, Curve, PlanError
 
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
 MARGIN = 1.1  # in the geometric mean over methods
 REPRODUCES = 1.5  # in the geometric mean over its points: a curve that is nearer is reproduced
-SAME_SEED, MEAN, SPREAD = "same seed", "mean", "spread"
+SAME_SEED, SPREAD = "same seed", "spread"
 FEW = 3  # missing runs that a table names
 TITLE = "Published numbers beside ours"
 RULES = f"""\
@@ -48,8 +49,6 @@ choice. *Alike*: the score if all methods had one number, the published median. 
 setting a comparison of methods is decided only if the setting beats that, and if each of its
 methods is within a factor of {REPRODUCES:g} of what is published, in the geometric mean over the
 points; a claim about one method needs the latter of that method."""
-
-Panel = Mapping[str, Any]  # of an experiment in the YAML
 
 
 @dataclass(frozen=True)
@@ -154,17 +153,13 @@ class Experiment:
 def experiments(paper: Paper, store: Store) -> list[Experiment]:
     """The experiments of a paper with published numbers. Raises PlanError, BadRecords."""
     found = []
-    for name, entry in paper.entry.get("published", {}).items():
-        readings = [DEFAULT, *_admitted(paper, entry["panels"])]
+    for name, entry in selection.experiments(paper).items():
+        readings = {DEFAULT: 0, **_admitted(paper, entry.panels)}
         candidates = [
-            Candidate(
-                reading,
-                tuple(_fits(paper, store, entry["panels"], reading)),
-                _leaves(paper.entry["readings"][reading]) if reading else 0,
-            )
-            for reading in readings
+            Candidate(reading, tuple(_fits(paper, store, entry.panels, reading)), changes)
+            for reading, changes in readings.items()
         ]
-        found.append(Experiment(name, tuple(entry["problems"]), tuple(candidates)))
+        found.append(Experiment(name, tuple(entry.problems), tuple(candidates)))
     return found
 
 
@@ -236,28 +231,32 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
                 yield f"{method} is a factor of {math.exp(fit.score):.2g} from what is published"
 
 
-def _admitted(paper: Paper, panels: Sequence[Panel]) -> list[str]:
-    """The readings that answer a question of the paper and change a run of an experiment."""
-    return [
-        name
-        for name, reading in paper.entry.get("readings", {}).items()
-        if not reading.get("control")
+def _admitted(paper: Paper, panels: Sequence[PublishedPanel]) -> dict[str, int]:
+    """The readings that answer a question of the paper and change a run of an experiment, and how
+    many parameters each sets.
+    """
+    return {
+        name: _leaves(reading.problems) + _leaves(reading.algorithms)
+        for name, reading in known_readings(paper).items()
+        if not reading.control
         and any(
-            _run(paper, panel["problem"], method, name)
-            not in (None, _run(paper, panel["problem"], method))
+            _run(paper, panel.problem, method, name)
+            not in (None, _run(paper, panel.problem, method))
             for panel in panels
-            for method in published_numbers.panel(paper.name, panel["panel"])
+            for method in published_numbers.panel(paper.name, panel.panel)
         )
-    ]
+    }
 
 
-def _fits(paper: Paper, store: Store, panels: Iterable[Panel], reading: str) -> Iterable[Fit]:
+def _fits(
+    paper: Paper, store: Store, panels: Iterable[PublishedPanel], reading: str
+) -> Iterable[Fit]:
     """Every method of every panel under a reading; those that it does not reach by default."""
     for panel in panels:
-        for method in published_numbers.panel(paper.name, panel["panel"]):
-            if method == panel.get("relative_to"):
+        for method in published_numbers.panel(paper.name, panel.panel):
+            if method == panel.relative_to:
                 continue  # over itself
-            curve = _run(paper, panel["problem"], method, reading)
+            curve = _run(paper, panel.problem, method, reading)
             yield _fit(paper, store, panel, method, curve)
 
 
@@ -274,25 +273,27 @@ def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Cur
         return None
 
 
-def _fit(paper: Paper, store: Store, panel: Panel, method: str, curve: Curve | None) -> Fit:
+def _fit(
+    paper: Paper, store: Store, panel: PublishedPanel, method: str, curve: Curve | None
+) -> Fit:
     points: list[tuple[int, float, float]] = []
     with suppress(NotRun, PlanError):
         if curve:
             values, published = measured(paper, store, panel, curve), theirs(paper, panel, method)
             points = [
                 (t, _over_seeds(panel, values[:, t - 1]), published(t))
-                for t in panel["at"]
+                for t in panel.at
                 if t <= values.shape[1] and not np.isnan(values[:, t - 1]).all()
             ]
             points = [point for point in points if not math.isnan(point[-1])]
     at, ours, printed = zip(*points, strict=True) if points else ((), (), ())
     return Fit(
-        panel.get("label", panel["panel"]),
-        panel["problem"],
-        panel["metric"],
-        panel.get("statistic", MEAN),
+        panel.name,
+        panel.problem,
+        panel.metric,
+        panel.statistic,
         method,
-        panel.get("scored", True),
+        panel.scored,
         (curve.algorithm_reading or curve.problem_reading) if curve else "",
         at,
         ours,
@@ -301,48 +302,48 @@ def _fit(paper: Paper, store: Store, panel: Panel, method: str, curve: Curve | N
     )
 
 
-def _over_seeds(panel: Panel, values: Array) -> float:
+def _over_seeds(panel: PublishedPanel, values: Array) -> float:
     """What a panel reads of one number a seed: their mean, or their standard deviation."""
-    if panel.get("statistic") == SPREAD:
+    if panel.statistic == SPREAD:
         return float(np.nanstd(values, ddof=1)) if len(values) > 1 else math.nan
     return float(np.nanmean(values))
 
 
-def theirs(paper: Paper, panel: Panel, method: str) -> Callable[[int], float]:
+def theirs(paper: Paper, panel: PublishedPanel, method: str) -> Callable[[int], float]:
     """The published number of a method after so many evaluations of ours; NaN where its curve has
     not begun or has ended. One number stands for the end of a run.
     """
-    every = published_numbers.panel(paper.name, panel["panel"])
-    series, base = every[method], every.get(panel.get("relative_to", ""))
+    every = published_numbers.panel(paper.name, panel.panel)
+    series, base = every[method], every.get(panel.relative_to)
 
     def read(of: Series, t: int) -> float:
         if not of.x:
             return of.value[0]
-        x, value = t + panel.get("known", 0), np.array(of.value)
-        if panel.get("statistic") == SPREAD:  # the band is 1.96 standard errors to each side
-            value = (np.array(of.high) - np.array(of.low)) / 2 / 1.96 * math.sqrt(panel["seeds"])
+        x, value = t + panel.known, np.array(of.value)
+        if panel.statistic == SPREAD:  # the band is 1.96 standard errors to each side
+            value = (np.array(of.high) - np.array(of.low)) / 2 / 1.96 * math.sqrt(panel.seeds)
         return float(np.interp(x, of.x, value, left=np.nan, right=np.nan))
 
     return lambda t: read(series, t) / (read(base, t) if base else 1.0)
 
 
-def measured(paper: Paper, store: Store, panel: Panel, curve: Curve) -> Array:
+def measured(paper: Paper, store: Store, panel: PublishedPanel, curve: Curve) -> Array:
     """What a panel sets beside published numbers, of one run: a row a seed, a column an evaluation.
 
     Raises NotRun where the run, or the one that it is divided by, is not there.
     """
-    if "relative_to" not in panel:
-        return store.values(curve, panel["metric"])
+    if not panel.relative_to:
+        return store.values(curve, panel.metric)
     reading = curve.algorithm_reading or curve.problem_reading
-    base = selection.place(paper, curve.problem, panel["relative_to"], reading=reading)
-    if panel.get("denominator") != SAME_SEED:
-        return store.relative(curve, panel["metric"], base)
+    base = selection.place(paper, curve.problem, panel.relative_to, reading=reading)
+    if panel.denominator != SAME_SEED:
+        return store.relative(curve, panel.metric, base)
     seeds, others = store.seeds(curve), store.seeds(base)
     both = [seed for seed in seeds if seed in others]
     if not both:
         raise NotRun(f"{curve.name}: no seed in common with {base.name}")
-    ours = store.values(curve, panel["metric"])[[seeds.index(seed) for seed in both]]
-    theirs = store.values(base, panel["metric"])[[others.index(seed) for seed in both]]
+    ours = store.values(curve, panel.metric)[[seeds.index(seed) for seed in both]]
+    theirs = store.values(base, panel.metric)[[others.index(seed) for seed in both]]
     length = min(ours.shape[1], theirs.shape[1])
     below = np.where(theirs[:, :length] == 0, np.nan, theirs[:, :length])
     found: Array = ours[:, :length] / below

@@ -23,7 +23,7 @@ from workflow.judge.claims import runs as runs_of_claims
 from workflow.judge.closeness import Experiment
 from workflow.measure.store import Store
 from workflow.plan.paper import Paper
-from workflow.plan.reads import appendix_of, claims_of
+from workflow.plan.reads import appendix_of, claims_of, known_readings
 from workflow.trace.atomic import atomic
 
 
@@ -89,7 +89,6 @@ def as_json(
     versions that are mixed in them. `told` has the ways of each claim.
     """
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
-    known = paper.entry.get("readings", {})
     whole = {
         "paper": paper.name,
         "scale": paper.scale,
@@ -98,7 +97,7 @@ def as_json(
         "claims": [{**entry(one), "ways": (told or {}).get(one.id, {})} for one in verdicts],
         "published": closeness.as_data(beside),
         "appendix": [entry(verdict) for verdict in appendix],
-        "readings": {name: render.said_of(reading) for name, reading in known.items()},
+        "readings": {name: str(reading) for name, reading in known_readings(paper).items()},
         **registered,
     }
     return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

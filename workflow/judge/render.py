@@ -19,6 +19,7 @@ from workflow.judge.history import BEFORE, UNENTERED
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, counted, group, listed, tally
 from workflow.measure.statistics import LEVEL
 from workflow.plan.paper import Paper
+from workflow.plan.reads import known_readings
 
 LEGEND = """\
 Brackets are 95 % t intervals of the effect. *Observed* is what the numbers would say if they could
@@ -57,8 +58,7 @@ def as_markdown(
     """
     head = paper.entry["paper"]
     readings = [
-        {"id": name, "says": said_of(reading)}
-        for name, reading in paper.entry.get("readings", {}).items()
+        {"id": name, "says": str(reading)} for name, reading in known_readings(paper).items()
     ]
     venue = f" ({head['venue']})" if head.get("venue") else ""
     parts = [
@@ -208,11 +208,6 @@ def _nearest(verdict: Verdict) -> str:
         return ""
     full = outcomes.in_full(found.verdict, (), found.reasons, found.observed)
     return f"In the nearest setting: **{quoted(full)}**"
-
-
-def said_of(reading: Mapping[str, Any]) -> str:
-    """What a reading of a paper's YAML says, and that it is a control where it is."""
-    return f"a control: {reading['says']}" if reading.get("control") else str(reading["says"])
 
 
 def _weakest(verdict: Verdict) -> str:

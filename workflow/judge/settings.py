@@ -29,7 +29,7 @@ from workflow.judge.outcomes import (
 )
 from workflow.judge.render import quoted
 from workflow.plan.paper import Paper
-from workflow.plan.reads import runs_of_claim
+from workflow.plan.reads import known_readings, runs_of_claim
 from workflow.plan.selection import algorithm_of
 from workflow.plan.statements import ClaimEntry
 from workflow.trace.curves import PlanError
@@ -200,8 +200,7 @@ def _public(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> str:
     As printed where the public code changes none of its runs; where the plan lacks one, nobody has
     run the claim.
     """
-    readings = paper.entry.get("readings", {})
-    follows = [name for name, one in readings.items() if one.get("follows") == PUBLIC]
+    follows = [name for name, one in known_readings(paper).items() if one.follows == PUBLIC]
     sides = ("left", "right", "curves")
     methods = {algorithm_of(label) for side in sides for label in claim.check.listed(side)}
     if not any((name, "algorithms", who) in paper.reached for name in follows for who in methods):
@@ -244,9 +243,9 @@ def as_markdown(
         [f"[{claim}](verdicts.md#{claim.lower()})", *cells, quoted(said[claim])]
         for claim, cells in zip(marks.index, marks.to_numpy().tolist(), strict=True)
     ]
-    readings = paper.entry.get("readings", {})
+    known = known_readings(paper)
     says = [
-        [str(number), quoted(name), quoted(render.said_of(readings[name]))]
+        [str(number), quoted(name), quoted(str(known[name]))]
         for number, name in enumerate(names, 1)
     ]
     head = ["claim", AS_PRINTED, *map(str, range(1, len(names) + 1)), ""]

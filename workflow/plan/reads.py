@@ -10,6 +10,7 @@ from typing import Any
 
 from workflow.plan import selection
 from workflow.plan.paper import Paper
+from workflow.plan.sections import ReadingEntry
 from workflow.plan.statements import (
     AppendixEntry,
     Check,
@@ -27,6 +28,12 @@ def claims_of(paper: Paper) -> list[ClaimEntry]:
 def appendix_of(paper: Paper) -> list[ClaimEntry]:
     """What is judged beside its claims."""
     return [AppendixEntry.model_validate(line) for line in paper.entry.get("appendix", [])]
+
+
+def known_readings(paper: Paper) -> dict[str, ReadingEntry]:
+    """The readings of a paper beside the default one, by name."""
+    entries = paper.entry.get("readings", {})
+    return {name: ReadingEntry.model_validate(entry) for name, entry in entries.items()}
 
 
 def stated(paper: Paper) -> list[ClaimEntry]:

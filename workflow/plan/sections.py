@@ -208,21 +208,26 @@ class ReadingEntry(Section):
     """
 
     says: Sentence = said("what is read differently")
-    follows: Annotated[Literal["public code"], Expected("public code")] = said(
+    follows: Annotated[str, Expected("public code", "public code")] = said(
         "that it is the authors' public code as a whole, so that claims are also counted under it",
         default="it answers one question",
+        value="",
     )
     control: Flag = said(
         "that it is an experiment of ours and no answer that the paper leaves room for: its runs"
         " are judged and shown, and it has no vote",
         default="it is a reading of the paper",
+        value=False,
     )
     problems: dict[str, Parameters] = said(
-        "problem: its parameters under this reading", default="no change"
+        "problem: its parameters under this reading", default="no change", value={}
     )
     algorithms: dict[str, Parameters] = said(
-        "algorithm: its parameters under this reading", default="no change"
+        "algorithm: its parameters under this reading", default="no change", value={}
     )
+
+    def __str__(self) -> str:
+        return f"a control: {self.says}" if self.control else self.says
 
 
 class RunLine(Section):
@@ -252,41 +257,52 @@ class PublishedPanel(Section):
     """
 
     panel: Words = said("the panel in the CSV file")
-    label: Words = said("what tables call it", default="the name of the panel")
+    label: Words = said("what tables call it", default="the name of the panel", value="")
     problem: Problem = said("on which problem")
     metric: Metric = said("which metric of ours")
     relative_to: Curve = said(
         "the metric is divided by that of this curve, and so are the published numbers if the panel"
         " has that curve",
         default="it is divided by nothing",
+        value="",
     )
     denominator: Annotated[Literal["mean", "same seed"], Expected("mean or same seed")] = said(
         "whether it is divided by the mean over seeds or by the run of the same seed",
-        default="mean",
+        value="mean",
     )
     statistic: Annotated[Literal["mean", "spread"], Expected("mean or spread")] = said(
         "what is compared over seeds: the mean, or the standard deviation, which the published band"
         " of 1.96 standard errors has",
-        default="mean",
+        value="mean",
     )
     seeds: Seeds = said(
-        "repetitions behind the published band", default="needed by spread alone", unit="seeds"
+        "repetitions behind the published band",
+        default="needed by spread alone",
+        value=0,
+        unit="seeds",
     )
     shown: Annotated[list[Count], MinLen(1)] = said(
         "which of `at` the table of published numbers shows",
         default="the last one",
+        value=[],
         unit="evaluations",
     )
     known: Count = said(
         "evaluations before the first one of ours, which the published x counts",
-        default="0",
+        value=0,
         unit="evaluations",
     )
     at: Annotated[list[Count], MinLen(1)] = said("where both are read", unit="evaluations")
-    scored: Annotated[Literal[False], Expected("false, or no such line")] = said(
+    scored: Annotated[bool, Expected("false, or no such line", "False")] = said(
         "false: it has no part in the choice of the nearest setting, and tests it",
         default="it is scored",
+        value=True,
     )
+
+    @property
+    def name(self) -> str:
+        """What tables call it."""
+        return self.label or self.panel
 
     @model_validator(mode="after")
     def _has_a_band(self) -> Self:

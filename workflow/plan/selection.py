@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 from workflow.plan import lines, published_numbers
 from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
+from workflow.plan.sections import ExperimentEntry, PublishedPanel
 from workflow.plan.vocabulary import Section
 from workflow.trace.curves import DEFAULT, Curve, PlanError, Study, algorithm_of
 
@@ -144,14 +145,12 @@ def published_series(paper: Paper, panel: lines.Drawing) -> dict[str, Series]:
     found: dict[str, Series] = {}
     if panel.variant:
         return found
-    for experiment in paper.entry.get("published", {}).values():
-        for one in experiment["panels"]:
-            series = published_numbers.panel(paper.name, one["panel"])
-            # what is divided by one of its own curves is printed undivided
-            base = "" if one.get("relative_to") in series else one.get("relative_to", "")
-            mine = (panel.problem, panel.metric, panel.relative_to)
-            if mine == (one["problem"], one["metric"], base):
-                found = {**series_from(series, one.get("known", 0)), **found}
+    for one in published_panels(paper):
+        series = published_numbers.panel(paper.name, one.panel)
+        # what is divided by one of its own curves is printed undivided
+        base = "" if one.relative_to in series else one.relative_to
+        if (panel.problem, panel.metric, panel.relative_to) == (one.problem, one.metric, base):
+            found = {**series_from(series, one.known), **found}
     labels: dict[str, str] = {}  # of several curves of one method the first one stands for it
     for label in panel.curves:
         labels.setdefault(algorithm_of(label), label)
@@ -241,13 +240,23 @@ def tabulated_runs(paper: Paper, name: str) -> Sequence[Curve | Study]:
     return table_runs(paper, name)
 
 
+def experiments(paper: Paper) -> dict[str, ExperimentEntry]:
+    """The experiments whose numbers a paper publishes, by name."""
+    entries = paper.entry.get("published", {})
+    return {name: ExperimentEntry.model_validate(entry) for name, entry in entries.items()}
+
+
+def published_panels(paper: Paper) -> list[PublishedPanel]:
+    """The panels of all of them."""
+    return [panel for experiment in experiments(paper).values() for panel in experiment.panels]
+
+
 def published_curves(paper: Paper) -> list[Curve]:
     """The default runs that are set beside published numbers, as far as this scale has them."""
     places = [
-        (panel["problem"], method)
-        for experiment in paper.entry.get("published", {}).values()
-        for panel in experiment["panels"]
-        for method in published_numbers.panel(paper.name, panel["panel"])
+        (panel.problem, method)
+        for panel in published_panels(paper)
+        for method in published_numbers.panel(paper.name, panel.panel)
     ]
     found = [planned(paper, *place) for place in dict.fromkeys(places)]
     return [curve for curve in found if curve is not None]

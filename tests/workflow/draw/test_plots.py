@@ -302,7 +302,10 @@ def test_looks_are_fixed_distinct_and_readable_in_grey():
 
 
 def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
-    toy.entry["readings"]["other"] = {"says": "another", "algorithms": {"A": {"beta": "other"}}}
+    toy.entry["readings"]["other"] = {
+        "says": "A is read otherwise",
+        "algorithms": {"A": {"beta": "other"}},
+    }
     for reading in ("code", "other"):
         toy.add("A", noisy(0.4), reading=reading)
     lines = of_panels(toy, {"problem": "p", "curves": ["A", "A@code", "A@other"]})[0].lines

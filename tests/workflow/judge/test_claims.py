@@ -728,8 +728,8 @@ def under_readings(root):
     toy.add("A", noisy(0.7), reading="first", seeds=4)
     toy.add("C", noisy(0.7), reading="other")
     toy.entry["readings"] |= {
-        "first": {"says": "another A", "algorithms": {"A": {"beta": 2}}},
-        "other": {"says": "another C", "algorithms": {"C": {"beta": 2}}},
+        "first": {"says": "A is read otherwise", "algorithms": {"A": {"beta": 2}}},
+        "other": {"says": "C is read otherwise", "algorithms": {"C": {"beta": 2}}},
         "never": {"says": "nobody runs it", "algorithms": {"*": {"beta": 3}}},
     }
     return toy
@@ -774,7 +774,10 @@ def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp
 
 def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(toy):
     """Without a known optimum a check reads the runs under all readings, whichever it is about."""
-    toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
+    toy.entry["readings"]["other"] = {
+        "says": "C is read otherwise",
+        "algorithms": {"C": {"beta": 2}},
+    }
     for name, level, reading in (
         ("A", 0.9, ""),
         ("B", 0.5, ""),
@@ -809,7 +812,10 @@ def test_what_the_runs_of_the_default_refute_says_nothing_of_a_reading_without_r
     whose own runs decides, and not all of whose runs are there, has not been tried.
     """
     toy = paired(tmp_path, [at_t(-9.0), at_t(9.0, 4)])
-    toy.entry["readings"]["other"] = {"says": "another C", "algorithms": {"C": {"beta": 2}}}
+    toy.entry["readings"]["other"] = {
+        "says": "C is read otherwise",
+        "algorithms": {"C": {"beta": 2}},
+    }
     toy.add("C", noisy(0.0), reading="other")
     check = {**LESS, "right": ["B", "C"]}
     assert observed(judged(toy, check)) == {"other": CONTRADICTED}

@@ -10,6 +10,7 @@ from workflow.judge import claims, closeness
 from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, UNDECIDED
 from workflow.plan import published_numbers
 from workflow.plan.reads import claims_of
+from workflow.plan.selection import published_panels
 
 PANEL = {"panel": "f", "problem": "p", "metric": "simple_regret"}
 CLAIM = claim({"test": "less", "metric": "simple_regret", "left": ["A"], "right": ["B"]})
@@ -55,7 +56,7 @@ def test_numbers_are_divided_by_the_run_of_the_same_seed(toy, monkeypatch):
     panel = {**PANEL, "relative_to": "uniform", "denominator": "same seed"}
     publish(toy, monkeypatch, {"e": [panel]}, ["f,A,,1"])
     store, curve = toy.store(), toy.curves["p", "A"]
-    ratios = closeness.measured(toy.paper, store, toy.entry["published"]["e"]["panels"][0], curve)
+    ratios = closeness.measured(toy.paper, store, published_panels(toy.paper)[0], curve)
     regrets = store.values(curve, "simple_regret")[:, -1]
     assert ratios[:, -1] == pytest.approx([regrets[s] / (0.8 / (1 + s)) for s in range(10)])
 
@@ -178,7 +179,8 @@ def test_a_spread_is_that_over_seeds_and_of_the_band(toy, monkeypatch):
 
 
 def test_of_readings_that_are_equally_near_the_simplest_is_nearest(toy, monkeypatch):
-    toy.entry["readings"]["more"] = {"says": "more", "algorithms": {"A": {"beta": "x", "qbar": 3}}}
+    changes = {"A": {"beta": "x", "qbar": 3}}
+    toy.entry["readings"]["more"] = {"says": "more is read so", "algorithms": changes}
     toy.add("A", noisy(0.801, key=9), reading="more")
     publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.199", "f,B,,0.4"])
     experiment, _ = judged(toy)

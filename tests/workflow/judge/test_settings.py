@@ -30,7 +30,7 @@ def universe(root, readings, *, levels=None, claims=(BEST,), **options):
         toy.add(name, noisy(level, key=key))
     for name, changed in readings.items():
         toy.entry["readings"][name] = {
-            "says": name,
+            "says": f"read as {name} has it",
             "algorithms": {who: one for who, (one, _) in changed.items()},
         }
         for key, (who, (one, level)) in enumerate(changed.items()):
@@ -233,7 +233,7 @@ def test_a_report_has_the_page_and_the_tables(tmp_path):
     text = (folder / "claims-by-settings.md").read_text()
     assert "| under any reading | 0 | 0 | 0 | 0 | 1 | 0 | 0 |" in text
     assert "| [best](verdicts.md#best) | ✗ | ✗ | Contradicted as printed; does not hold" in text
-    assert "| 1 | low | low |" in text
+    assert "| 1 | low | read as low has it |" in text
     said = (folder / "verdicts.md").read_text()
     assert "\\<b>bold\\</b>" in said and "[x](" not in said and "\\*Fig\\*" in said
 

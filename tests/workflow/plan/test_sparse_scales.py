@@ -301,7 +301,7 @@ def test_a_variant_may_be_left_out_on_one_problem(tmp_path):
 def test_the_verdict_on_a_reading_is_none_on_default_runs(tmp_path):
     """Of the reading only other scales have runs; it changes A alone."""
     toy = toy_of(tmp_path)
-    toy.entry["readings"]["mine"] = {"says": "another A", "algorithms": {"A": {"beta": "mine"}}}
+    toy.entry["readings"]["mine"] = {"says": "A is read so", "algorithms": {"A": {"beta": "mine"}}}
     check = {**LESS, "problems": ["p"], "left": ["A", "B"], "right": ["C"]}
     found = judged(toy, check, readings=["mine"])
     assert (found.verdict, found.readings["mine"].observed) == (REPRODUCED, "not run")
