@@ -22,7 +22,7 @@ from workflow.site.folder import CLAIMS, Report
 from workflow.site.markdown import Rendered
 
 FOLDER, DOCS, INDEX = "guide", "docs", "docs/README.md"
-KEYS = "papers/README.md"
+KEYS, ERRORS = "papers/README.md", "benchmarks/report/verdict_errors.md"
 RESULTS = "docs/results.md"  # has a section for each paper, below its label
 HOME = "figures/reference"  # whose reports the first page has
 PAGES = {  # whose places are not called as they are
@@ -31,10 +31,12 @@ PAGES = {  # whose places are not called as they are
     api_page.SOURCE: f"{FOLDER}/reference.html",
     "docs/which-method.md": "methods/index.html",
     "docs/data.md": "runs/index.html",
+    ERRORS: f"{FOLDER}/verdict-errors.html",
 }
 ITEM = re.compile(r"^- \*\*(Claims|Result|Certainty|Ask)\.\*\* (.+(?:\n  .+)*)\n?", re.MULTILINE)
 PICTURE = re.compile(r"^!\[[^\]]*\]\(([^()]+)\)\n", re.MULTILINE)
 LINK = re.compile(r"\]\(([^()\s]+\.md)(?:#[^()\s]*)?\)")
+ANY_LINK = re.compile(r"(?<!!)\[([^\[\]]+)\]\(([^()\s]+)\)")
 PICTURES = (".svg", ".png", ".gif")
 
 
@@ -98,7 +100,7 @@ class Guide:
         there = [f"{DOCS}/{path.name}" for path in sorted((self.root / DOCS).glob("*.md"))]
         index, readme = ((self.root / name).read_text("utf-8") for name in (INDEX, "README.md"))
         listed = [_normal(INDEX, link) for link in LINK.findall(index)]
-        listed = [name for name in listed if name in there or name == KEYS]
+        listed = [name for name in listed if name in (*there, KEYS, ERRORS)]
         above = [name for name in LINK.findall(readme) if "/" not in name]
         return {
             source: PAGES.get(source, f"{FOLDER}/{PurePosixPath(source).stem.lower()}.html")
@@ -107,8 +109,15 @@ class Guide:
         }
 
     def _render(self, source: str, text: str) -> Rendered:
+        def named(found: re.Match[str]) -> str:
+            """A link to a file that the site lacks: its words, and the path."""
+            path = _normal(source, found[2].partition("#")[0])
+            if self._address(source, found[2]) or not (self.root / path).exists():
+                return found[0]
+            return found[1] if path in found[1] else f"{found[1]} (`{path}`)"
+
         return markdown.render(
-            text,
+            ANY_LINK.sub(named, text),
             lambda link: self._address(source, link),
             lambda link, alt: self._picture(source, link, alt),
         )

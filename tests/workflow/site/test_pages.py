@@ -102,8 +102,8 @@ def test_a_paper_has_one_line_for_each_claim(site):
     for name, runs in reads.items():
         shown = index.partition(f'id="{name}"')[2].partition("</details>")[0]
         took = duration(table[table.index.isin({run.place for run in runs})].sum())
-        assert f"in seconds: <code>make figure FIGURE=bkb/{name}</code>" in shown
-        assert f"From nothing its runs take {took} of CPU time." in shown
+        assert f"in seconds: <code>make figure FIGURE=bkb/{name}</code>, into" in shown
+        assert f"From nothing its runs take {took} of CPU time: <code>snakemake" in shown
     assert 'href="claims/thm2-bound.html"' in index.partition('id="small-lambda-end"')[2]
 
 
@@ -213,7 +213,7 @@ def test_the_page_shows_claims_under_all_readings(tmp_path):
     assert "Contradicted as printed; holds under code (reproduced)" in part
     assert "it says &lt;something&gt;" in index
     (row,) = re.findall(r"<tr>.*regressors-starve\.html.*?contradicted.*?</tr>", index)
-    assert row.endswith('data-label="robust">no</td></tr>')
+    assert row.endswith('data-label="same under other readings">no</td></tr>')
     robust = page(tmp_path / "site", "bkb/claims/thm2-regret-ratio").partition('id="robust"')[2]
     assert "the same run" in robust
 
