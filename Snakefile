@@ -17,7 +17,7 @@ from workflow.trace.curves import PUBLISHED
 min_version("9.27")  # the bounds are those of pyproject.toml: 9.27 is what is tested
 
 
-# A job elsewhere finds its data by the one, and knows by the other that it is forced, which `onstart` says.
+# Handed to jobs elsewhere: whether they are forced, which `onstart` says, and which data they read.
 os.environ.setdefault("NOREGRET_AGAIN", "0")
 
 

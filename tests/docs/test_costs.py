@@ -15,7 +15,7 @@ def test_core_hours_of_the_papers_are_those_of_the_plan():
     (every,) = re.findall(r"some (\d+) core-hours", said)
     named = {name: float(hours) for name, hours in re.findall(r"([\w-]+) ([\d.]+)[,.] ", said)}
     planned = {
-        name: sum(costs.seconds(part) for part in load(name, "paper").parts) / 3600
+        name: sum(costs.seconds(part) for part in load(name, "paper").every_curve) / 3600
         for name in chosen_papers("")
     }
     wrong = {

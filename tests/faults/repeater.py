@@ -50,7 +50,7 @@ def main():
 
 def warm(paper, problem, curve):
     """Make a record here, and remove it."""
-    part = load(paper, "smoke").part(problem, curve)
+    part = load(paper, "smoke").any_curve(problem, curve)
     make.make(Target(part, 0, part.record(0)))
     shutil.rmtree("results")
 

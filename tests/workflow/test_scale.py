@@ -136,7 +136,7 @@ def finish(copy):
     plan = planned(copy)
     drawn = [file for kind, line in lines_of(plan.entry) for file in kind.files(line)]
     figures = [f"figures/paper/large/{name}" for name in [*LEDGER, *drawn]]
-    for name in [*plan.records(plan.parts), *figures]:
+    for name in [*plan.records(plan.every_curve), *figures]:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).touch()
 

@@ -19,8 +19,8 @@ from workflow.measure.store import NotRun, Store, made_of, study_table
 from workflow.plan.lines import Drawing, FigureLine, Level
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import draws_instance
-from workflow.plan.selection import algorithm_of, panel_options, places, published_series
-from workflow.trace.curves import Curve, own_parameters
+from workflow.plan.selection import panel_options, places, published_series
+from workflow.trace.curves import Curve, algorithm_of, own_parameters
 
 ABSCISSA = "(x)"
 CONTROLS = ("random-search", "uniform")  # grey wherever they are

@@ -25,8 +25,8 @@ from workflow.measure.statistics import interval
 from workflow.measure.store import Store, made_of
 from workflow.plan.lines import Drawing, ProfilePanel, ProfilesLine
 from workflow.plan.paper import Paper
-from workflow.plan.selection import algorithm_of, line_of, profile_panels, profile_runs
-from workflow.trace.curves import Curve
+from workflow.plan.selection import line_of, profile_panels, profile_runs
+from workflow.trace.curves import Curve, algorithm_of
 
 POINTS = 201  # of the axis
 AXES = {

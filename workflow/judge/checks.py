@@ -45,7 +45,7 @@ from workflow.measure.statistics import (
     with_mean_of,
     within,
 )
-from workflow.measure.store import NotRun, Run
+from workflow.measure.store import NotRun
 from workflow.plan.statements import (
     AnyCheck,
     Band,
@@ -61,6 +61,7 @@ from workflow.plan.statements import (
     Share,
     Spread,
 )
+from workflow.trace.curves import AnyCurve
 
 OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
@@ -164,7 +165,7 @@ def parts_of(evidence: Evidence, check: AnyCheck) -> list[Compared]:
     return list(TESTS[check.test][0](evidence, check))
 
 
-def pairs_of(evidence: Evidence, claim: ClaimEntry) -> list[tuple[Run, ...]]:
+def pairs_of(evidence: Evidence, claim: ClaimEntry) -> list[tuple[AnyCurve, ...]]:
     """The runs of each comparison of a claim, before any record is read."""
     return [part.runs for one in claim.asked for part in parts_of(evidence, one.check)]
 
@@ -399,7 +400,16 @@ def _spread(_check: Spread, what: str, data: tuple[Array, Array], level: float) 
 
 def _exponent(check: Exponent, what: str, data: Pairs, level: float) -> Comparison:
     """Slope of a metric in log-log over a window, one per seed, against its bounds."""
-    return _bounded(what, "exponent", slopes(check, data), check, level)
+    seen = slopes(check, data)
+    tests: list[Test] = []
+    if np.isfinite(check.at_most):
+        tests.append(below_zero(seen - check.at_most))
+    if np.isfinite(check.at_least):
+        tests.append(below_zero(check.at_least - seen))
+    shown = with_mean_of(seen, tests[0] if len(tests) == 1 else either(*tests))
+    holds = all(test.mean < 0 for test in tests)
+    smallest = _smallest(seen, level)
+    return _of(what, "exponent", shown, holds=holds, seen=smallest, borders=_ends(check))
 
 
 def slopes(check: Exponent, data: Pairs) -> Array:
@@ -504,19 +514,6 @@ def _kept(
     test = Test(n, kept, *extremes, p, NAN, against, NAN)
     words, kind = f"{what}: {hits} of {n} seeds", f"{OF_ROWS}, {number}"
     return _of(words, kind, test, holds=hits == n, borders=borders)
-
-
-def _bounded(what: str, kind: str, seen: Array, check: Bounds, level: float) -> Comparison:
-    """One number per seed against at_least and at_most."""
-    tests: list[Test] = []
-    if np.isfinite(check.at_most):
-        tests.append(below_zero(seen - check.at_most))
-    if np.isfinite(check.at_least):
-        tests.append(below_zero(check.at_least - seen))
-    shown = with_mean_of(seen, tests[0] if len(tests) == 1 else either(*tests))
-    holds = all(test.mean < 0 for test in tests)
-    smallest = _smallest(seen, level)
-    return _of(what, kind, shown, holds=holds, seen=smallest, borders=_ends(check))
 
 
 # each is called with checks of its own test alone

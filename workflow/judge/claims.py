@@ -7,8 +7,9 @@ few seeds, missing runs, or hypotheses that the runs do not meet. A claim about 
 is contradicted as soon as one of them is, whether or not the others were run. The comparisons of a
 claim that is asked in several settings are those of all of them; a setting outside the theorem, or
 in which nothing can fail, decides nothing while others do. A claim is judged under every reading,
-too, that changes one of its runs and for which the plan has all of them. Where the runs under a
-reading have the traces of the default ones, the outcome is the `same run`, no second one.
+too, that changes one of its runs and for which the plan has all of them; one that the claim names
+is `not run` then. Where the runs under a reading have the traces of the default ones, the outcome
+is the `same run`, no second one.
 """
 
 from __future__ import annotations
@@ -55,12 +56,13 @@ from workflow.judge.outcomes import (
 )
 from workflow.measure.metrics import metric
 from workflow.measure.statistics import FULL, false_discovery
-from workflow.measure.store import NotRun, Run, Store
+from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import flat
 from workflow.plan.reads import (
     known_readings,
+    left_out,
     named,
     null_runs,
     problems_of,
@@ -76,7 +78,7 @@ from workflow.plan.statements import (
     ClaimEntry,
     Requirement,
 )
-from workflow.trace.curves import DEFAULT, Curve, PlanError, seed_range
+from workflow.trace.curves import DEFAULT, AnyCurve, Curve, PlanError, seed_range
 
 AS_PRINTED = "as printed"  # the setting of what the paper says
 
@@ -216,19 +218,19 @@ def with_history(
     ]
 
 
-def runs(paper: Paper) -> list[Run]:
+def runs(paper: Paper) -> list[AnyCurve]:
     """Every run that a claim reads, under all readings.
 
     Raises PlanError where none is planned under the default one.
     """
-    found: list[Run] = []
+    found: list[AnyCurve] = []
     for claim in stated(paper):
         found += [*runs_of_claim(paper, claim), *null_runs(paper, claim)]
         found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
     return found
 
 
-def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[Run]]:
+def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[AnyCurve]]:
     """The other readings that affect a claim, with its runs under each.
 
     A reading affects a claim if at least one of its runs is another one then, and if it leaves two
@@ -279,7 +281,7 @@ def _compares_nothing(paper: Paper, check: AnyCheck, reading: str) -> bool:
     return bool(pairs) and all(left == right for left, right in pairs)
 
 
-def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[Run]) -> Verdict:
+def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -> Verdict:
     """The verdict on the `planned` runs of a claim, which are those that the evidence reads."""
     store, wanted = evidence.store, {run.name: run for run in planned}
     every = compared(evidence, claim)
@@ -356,7 +358,7 @@ def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _outcome(
-    paper: Paper, store: Store, claim: ClaimEntry, reading: str, planned: Sequence[Run]
+    paper: Paper, store: Store, claim: ClaimEntry, reading: str, planned: Sequence[AnyCurve]
 ) -> Outcome:
     """What a claim comes to under another reading."""
     if not planned:
@@ -414,7 +416,7 @@ def _observed(found: Sequence[Comparison]) -> str:
 
 
 def standing(
-    evidence: Evidence, claim: ClaimEntry, planned: Sequence[Run], *, is_there: bool
+    evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve], *, is_there: bool
 ) -> list[str]:
     """Why the runs of a claim may not decide it, whatever their numbers are. `is_there`: whether
     any of its comparisons has numbers.
@@ -521,9 +523,9 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
     else:
         label, problem = required.curve, required.problem
         where = f"{required.parameter} of {label} on {problem}"
-        if evidence.leaves_out(check, problem, label):
+        if left_out(evidence.paper, check, problem, label, DEFAULT, evidence.reading):
             return f"{where} belongs to no run of scale {evidence.paper.scale}"
-        values = [_parameter(evidence.place(check, problem, label), required.parameter)]
+        values = [_parameter(evidence.place(problem, label), required.parameter)]
     for bound, text, keeps in (
         (required.at_least, "at least", ge),
         (required.at_most, "at most", le),
@@ -553,8 +555,7 @@ def _parameter(curve: Curve, name: str) -> Any:
     return value
 
 
-def command(run: Run, first: int = 0) -> str:
-    """What makes the records of a run again, of all its seeds or of the first so many."""
-    place = f"{run.problem_name} {run.label}" if isinstance(run, Curve) else f"studies {run.id}"
-    seeds = seed_range(run.seeds[: first or None])
-    return f"python -m workflow.run {run.paper} {place} {seeds} --scale {run.scale}"
+def command(curve: AnyCurve, first: int = 0) -> str:
+    """What makes the records of a curve again, of all its seeds or of the first so many."""
+    place, seeds = " ".join(curve.place), seed_range(curve.seeds[: first or None])
+    return f"python -m workflow.run {curve.paper} {place} {seeds} --scale {curve.scale}"

@@ -32,7 +32,7 @@ from workflow.plan.published_numbers import Series
 from workflow.plan.reads import claims_of, known_readings, problems_of
 from workflow.plan.sections import PublishedPanel
 from workflow.plan.statements import AnyCheck, ClaimEntry
-from workflow.trace.curves import DEFAULT, Curve, PlanError
+from workflow.trace.curves import DEFAULT, Curve, PlanError, algorithm_of
 
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
 MARGIN = 1.1  # in the geometric mean over methods
@@ -214,7 +214,7 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
             f"the setting tells the methods apart no better than one number for all of them would"
             f" ({nearest.score:.2g}, {experiment.alike:.2g})"
         )
-    for method in dict.fromkeys(map(selection.algorithm_of, labels)):
+    for method in dict.fromkeys(map(algorithm_of, labels)):
         fits = [
             fit
             for fit in nearest.fits
@@ -240,8 +240,8 @@ def _admitted(paper: Paper, panels: Sequence[PublishedPanel]) -> dict[str, int]:
         for name, reading in known_readings(paper).items()
         if not reading.control
         and any(
-            _run(paper, panel.problem, method, name)
-            not in (None, _run(paper, panel.problem, method))
+            selection.planned(paper, panel.problem, method, reading=name)
+            not in (None, selection.planned(paper, panel.problem, method))
             for panel in panels
             for method in published_numbers.panel(paper.name, panel.panel)
         )
@@ -256,21 +256,13 @@ def _fits(
         for method in published_numbers.panel(paper.name, panel.panel):
             if method == panel.relative_to:
                 continue  # over itself
-            curve = _run(paper, panel.problem, method, reading)
+            curve = selection.planned(paper, panel.problem, method, reading=reading)
             yield _fit(paper, store, panel, method, curve)
 
 
 def _leaves(value: object) -> int:
     """How many values a reading sets."""
     return sum(map(_leaves, value.values())) if isinstance(value, Mapping) else 1
-
-
-def _run(paper: Paper, problem: str, method: str, reading: str = DEFAULT) -> Curve | None:
-    """The run of a method under a reading; None where none is planned."""
-    try:
-        return selection.place(paper, problem, method, reading=reading)
-    except PlanError:
-        return None
 
 
 def _fit(
@@ -328,9 +320,9 @@ def theirs(paper: Paper, panel: PublishedPanel, method: str) -> Callable[[int], 
 
 
 def measured(paper: Paper, store: Store, panel: PublishedPanel, curve: Curve) -> Array:
-    """What a panel sets beside published numbers, of one run: a row a seed, a column an evaluation.
+    """What a panel sets beside published numbers: a row a seed, a column an evaluation.
 
-    Raises NotRun where the run, or the one that it is divided by, is not there.
+    Raises NotRun where the curve, or the one that it is divided by, is not there.
     """
     if not panel.relative_to:
         return store.values(curve, panel.metric)

@@ -14,13 +14,12 @@ import numpy as np
 
 from workflow.measure import metrics
 from workflow.measure.metrics import Array
-from workflow.measure.store import NotRun, Run, Store
+from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
 from workflow.plan.reads import (
     base_of,
     each_read,
-    left_out,
     named,
     opposite,
     problems_of,
@@ -44,14 +43,13 @@ from workflow.plan.statements import (
     Spread,
     Summarised,
 )
-from workflow.trace.curves import DEFAULT, Curve, seed_range
+from workflow.trace.curves import DEFAULT, AnyCurve, Curve, seed_range
 
 Seeds = dict[int, float]
 Pairs = list[tuple[Array, Array]]
 Reduction = Callable[..., Any]
 Paired = Less | More | Equivalent | Spread  # checks of one number a seed on each side
 Rowwise = Passes | Bound  # checks of all evaluations, or rows, of both sides
-Place = tuple[str, str, str]  # a problem, a curve and a variant, as a check names them
 SUMMARIES: Mapping[str, Reduction] = {
     "mean": np.nanmean,
     "median": np.nanmedian,
@@ -72,36 +70,36 @@ class Evidence:
     reading: str = DEFAULT
     first: int = 0
 
-    def seeds(self, run: Run) -> tuple[int, ...]:
+    def seeds(self, curve: AnyCurve) -> tuple[int, ...]:
         """The seeds of a run that are read. Raises NotRun where none is there."""
-        wanted = self._wanted(run)
-        if there := tuple(seed for seed in self.store.seeds(run) if seed in wanted):
+        wanted = self._wanted(curve)
+        if there := tuple(seed for seed in self.store.seeds(curve) if seed in wanted):
             return there
-        raise NotRun(f"{run.name}: none of the seeds {seed_range(wanted)} is there")
+        raise NotRun(f"{curve.name}: none of the seeds {seed_range(wanted)} is there")
 
-    def values(self, run: Run, name: str) -> Array:
+    def values(self, curve: AnyCurve, name: str) -> Array:
         """A metric of a curve or a column of a study, a row for each of `seeds`. Raises NotRun."""
-        rows, read = self.store.values(run, name), self.seeds(run)
-        there = self.store.seeds(run)
+        rows, read = self.store.values(curve, name), self.seeds(curve)
+        there = self.store.seeds(curve)
         return rows if read == there else rows[[seed in read for seed in there]]
 
-    def is_whole(self, run: Run) -> bool:
+    def is_whole(self, curve: AnyCurve) -> bool:
         """Whether all of the first planned seeds of a run have ended, so that those that are still
         to come change nothing here.
         """
-        wanted = self._wanted(run)
-        if len(wanted) < self.first or not self.store.has(run):
+        wanted = self._wanted(curve)
+        if len(wanted) < self.first or not self.store.has(curve):
             return False
-        return wanted <= {*self.store.seeds(run), *self.store.timeouts(run)}
+        return wanted <= {*self.store.seeds(curve), *self.store.timeouts(curve)}
 
-    def _wanted(self, run: Run) -> Set[int]:
-        return frozenset(self.paper.planned(run)[: self.first or None])
+    def _wanted(self, curve: AnyCurve) -> Set[int]:
+        return frozenset(self.paper.planned(curve)[: self.first or None])
 
     def series(
         self, check: Check, problem: str, label: str, variant: str = DEFAULT
     ) -> tuple[tuple[int, ...], Array]:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
-        curve = self.place(check, problem, label, variant)
+        curve = self.place(problem, label, variant)
         values = self.values(curve, check.metric)
         for base in base_of(self.paper, check, curve):
             values = metrics.ratio_to(values, self.values(base, check.metric).mean(axis=0))
@@ -112,7 +110,7 @@ class Evidence:
 
         Claims share them.
         """
-        curve = self.place(check, problem, label, variant)
+        curve = self.place(problem, label, variant)
         # what a ratio is divided by is a mean over the seeds read; all else is of one seed
         read = self if check.relative_to else replace(self, first=0)
         key = (curve.name, read.first, check.metric, check.relative_to, check.at)
@@ -122,12 +120,8 @@ class Evidence:
         found = dict(zip(read.seeds(curve), numbers, strict=True))
         return {seed: found[seed] for seed in self.seeds(curve)}
 
-    def place(self, check: Check, problem: str, label: str, variant: str = DEFAULT) -> Curve:
+    def place(self, problem: str, label: str, variant: str = DEFAULT) -> Curve:
         return selection.place(self.paper, problem, label, reading=self.reading, variant=variant)
-
-    def leaves_out(self, check: Check, problem: str, label: str) -> bool:
-        """Whether `place` would look for a run that this scale leaves out."""
-        return left_out(self.paper, check, problem, label, DEFAULT, self.reading)
 
     def named(self, check: Check, side: str, problem: str) -> list[str]:
         return named(self.paper, check, side, problem, self.reading)
@@ -158,41 +152,33 @@ class Compared:
     """
 
     what: str
-    runs: tuple[Run, ...]
+    runs: tuple[AnyCurve, ...]
     read: Callable[[Evidence], Any]
-
-
-def placed(paper: Paper, claim: ClaimEntry, reading: str) -> dict[Place, Curve]:
-    """The run behind everything that a claim reads, under a reading, by what names it in a check.
-
-    Runs that only decide an optimum are left out. Raises PlanError where one is not planned.
-    """
-    found: dict[Place, Curve] = {}
-    for check in (one.check for one in claim.asked):
-        for place, label, variant in [] if check.study else each_read(paper, check, reading):
-            curve = selection.place(paper, place, label, reading=reading, variant=variant)
-            found[place, label, variant] = curve
-            for base in base_of(paper, check, curve):
-                found[place, check.relative_to, DEFAULT] = base
-    return found
 
 
 def beside_default(
     paper: Paper, claim: ClaimEntry, reading: str
 ) -> list[tuple[Curve | None, Curve]]:
-    """The default run and the run under a reading of everything that a claim reads, where they are
-    not one; None where this scale has no default run.
+    """The default curve and the curve under a reading of everything that a claim reads, where they
+    are not one; None where this scale has no default curve.
+
+    Curves that only decide an optimum are left out. Raises PlanError where one is not planned.
     """
     found: dict[str, tuple[Curve | None, Curve]] = {}
-    for place, other in placed(paper, claim, reading).items():
-        usual = selection.planned(paper, *place)
-        if usual is None or usual.name != other.name:
-            found[other.name] = usual, other
+    for check in (one.check for one in claim.asked):
+        for problem, label, variant in [] if check.study else each_read(paper, check, reading):
+            own = selection.place(paper, problem, label, reading=reading, variant=variant)
+            named = [(own, label, variant)]
+            named += [(base, check.relative_to, DEFAULT) for base in base_of(paper, check, own)]
+            for other, name, at in named:
+                usual = selection.planned(paper, problem, name, at)
+                if usual is None or usual.name != other.name:
+                    found[other.name] = usual, other
     return list(found.values())
 
 
 def labels_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
-    """(problem, curve) for each of the `curves` of a check."""
+    """(problem, label) for each of the `curves` of a check."""
     for problem in problems_of(evidence.paper, check):
         for label in evidence.named(check, "curves", problem):
             yield problem, label
@@ -231,7 +217,7 @@ def curves_of(
     found: dict[str, Curve] = {}
     for problem, label in places:
         for variant in evidence.variants(check, problem, label):
-            curve = evidence.place(check, problem, label, variant)
+            curve = evidence.place(problem, label, variant)
             found |= {run.name: run for run in (curve, *base_of(evidence.paper, check, curve))}
     return tuple(found.values())
 
@@ -281,7 +267,10 @@ def _words(side: object) -> str:
 
 def _study_sides(evidence: Evidence, check: Paired) -> tuple[Array, Array]:
     pairs = [
-        [_study_term(column, side, check) for side in (check.left, check.right)]
+        [
+            float(_summary(_column(column, side)[None], check)[0])
+            for side in (check.left, check.right)
+        ]
         for _, column in evidence.rows(check.study, check.rows)
     ]
     left, right = np.array(pairs).T
@@ -321,12 +310,6 @@ def _ahead(
     leads = {seed: (values[seed], min(other[seed] for other in others)) for seed in sorted(common)}
     # two infinities are equal
     return {seed: 0.0 if mine == best else mine - best for seed, (mine, best) in leads.items()}
-
-
-def _study_term(column: Callable[[str], Array], term: Any, check: Paired) -> float:
-    if not isinstance(term, str):
-        return float(term)
-    return float(_summary(column(term)[None], check)[0])
 
 
 def bound_sides(evidence: Evidence, check: Rowwise) -> Iterator[Compared]:

@@ -30,14 +30,14 @@ from typing import Any
 from workflow.judge.checks import pairs_of
 from workflow.judge.evidence import Evidence
 from workflow.judge.outcomes import CHANGED, LATE
-from workflow.measure.store import Run, Store
+from workflow.measure.store import Store
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.reads import stated, written
 from workflow.plan.resolve import ROOT, papers
 from workflow.plan.statements import AppendixEntry, ClaimEntry, Summarised
 from workflow.trace.atomic import atomic
-from workflow.trace.curves import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, AnyCurve, PlanError
 
 LEDGER = Path("papers", "history.json")
 BEFORE, TOGETHER, AFTER = "before", "together", "after"  # than the first records, or with them
@@ -239,8 +239,8 @@ def lines(paper: Paper, root: Path, known: Mapping[str, Line], now: str) -> dict
     return found
 
 
-def _is_published(run: Run, paper: str, root: Path) -> bool:
-    return any((root / PUBLISHED).glob(f"*/{paper}/{'/'.join(run.place)}.parquet"))
+def _is_published(curve: AnyCurve, paper: str, root: Path) -> bool:
+    return any((root / PUBLISHED).glob(f"*/{paper}/{'/'.join(curve.place)}.parquet"))
 
 
 def text_of(found: Mapping[str, Mapping[str, Line]]) -> str:

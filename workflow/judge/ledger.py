@@ -42,7 +42,7 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
     appendix = with_history(paper, appendix, lines)
     beside = closeness.experiments(paper, store)
     verdicts = closeness.with_nearest(paper, verdicts, beside)
-    mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.parts)
+    mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.every_curve)
     told = {
         one.id: settings.ways(paper, claim, one)
         for claim, one in zip(claims, verdicts, strict=True)

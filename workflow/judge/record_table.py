@@ -7,11 +7,10 @@ from __future__ import annotations
 import pandas as pd
 
 from workflow.judge.claims import command
-from workflow.measure.store import Run, Store
+from workflow.measure.store import Store
 from workflow.trace import code_path
 from workflow.trace.curves import Curve
 
-STUDIES = "studies"  # the problem of a study
 COLUMNS = [
     *("problem", "curve", "seed", "names", "algorithm", "budget", "status", "digest"),
     *("trace_sha256", "cpu_seconds", "peak_mib", "data", "commit", "machine", "code_path"),
@@ -22,26 +21,24 @@ COLUMNS = [
 def frame(store: Store) -> pd.DataFrame:
     """All records of a paper, curves before studies. Raises BadRecords."""
     paper = store.paper
-    names: dict[tuple[str, str], list[str]] = {}  # of a run, as the YAML has them
-    for (place, name), curve in paper.aliases.items():
-        names.setdefault((place, curve.name), []).append(name)
+    names: dict[tuple[str, str], list[str]] = {}  # of a curve, as the YAML has them
+    for (place, name), known in paper.aliases.items():
+        names.setdefault((place, known.name), []).append(name)
     rows = []
-    every: list[Run] = [*paper.curves, *paper.studies.values()]
-    for run in every:
-        problem, label = STUDIES, run.name.rpartition("/")[2]
+    for curve in paper.every_curve:
+        problem, label = curve.place
         algorithm, budget = "", 0
-        if isinstance(run, Curve):
-            problem, label = run.problem_name, run.label
-            algorithm, budget = run.algorithm_entry["is"], run.budget
+        if isinstance(curve, Curve):
+            algorithm, budget = curve.algorithm_entry["is"], curve.budget
         told = {
             "problem": problem,
             "curve": label,
-            "names": ", ".join(sorted(names.get((problem, run.name), []))),
+            "names": ", ".join(sorted(names.get((problem, curve.name), []))),
             "algorithm": algorithm,
             "budget": budget,
-            "rerun": command(run),
+            "rerun": command(curve),
         }
-        for seed, header in store.headers(run).items():
+        for seed, header in store.headers(curve).items():
             made = header["provenance"]
             versions = {"python": made["python"], **made["libraries"]}
             rows.append(

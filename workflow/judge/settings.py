@@ -30,9 +30,8 @@ from workflow.judge.outcomes import (
 from workflow.judge.render import quoted
 from workflow.plan.paper import Paper
 from workflow.plan.reads import known_readings, runs_of_claim
-from workflow.plan.selection import algorithm_of
 from workflow.plan.statements import ClaimEntry
-from workflow.trace.curves import PlanError
+from workflow.trace.curves import PlanError, algorithm_of
 
 PUBLIC = "public code"
 WAYS = (AS_PRINTED, "nearest", "as in the public code", "under any reading")

@@ -28,14 +28,14 @@ SPENT = "cpu_seconds_so_far"  # CPU seconds of ask and tell up to an evaluation,
 ASK, TELL = f"{TIME}.ask", f"{TIME}.tell"
 OBSERVED = ("query", "y", "g", "true_g")
 CLOCK = ("started", "seconds")  # beside `finished`, when an asynchronous evaluation was known
-COMPARED = "traces"  # hashes of the parts of a trace that `Store.is_same` compares
+TRACES = "traces"  # hashes of the parts of a trace that `Store.is_same` compares
 
 
 def condensed(found: Record) -> Kept:
     """What is kept of a record; of that of a study all."""
     if "study" in found.header:
         return Kept(found.header, found.columns if found.rows else {})
-    header = {**found.header, COMPARED: parts_of_trace(found)}
+    header = {**found.header, TRACES: parts_of_trace(found)}
     if not found.rows:
         return Kept(header, {})
     columns: Columns = {}

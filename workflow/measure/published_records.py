@@ -9,7 +9,7 @@ from workflow.measure.condense import restored
 from workflow.measure.recent import Recent
 from workflow.trace import curve_file
 from workflow.trace.curve_file import Header
-from workflow.trace.curves import Curve, Study, with_data
+from workflow.trace.curves import AnyCurve, with_data
 from workflow.trace.record import Record
 
 HEADER = 1 << 14  # bytes of a record beside its columns, about
@@ -25,20 +25,20 @@ class PublishedRecords:
         self._headers: dict[Path, Mapping[int, Header]] = {}
         self._files: Recent[Path, dict[int, Record]] = Recent(_bytes)
 
-    def place(self, run: Curve | Study) -> Path:
+    def place(self, curve: AnyCurve) -> Path:
         """The file of a run."""
-        return self.root / run.published
+        return self.root / curve.published
 
-    def headers(self, run: Curve | Study) -> Mapping[int, Header]:
+    def headers(self, curve: AnyCurve) -> Mapping[int, Header]:
         """What the records of a run say, by seed; {} where none is published."""
-        path = self.place(run)
+        path = self.place(curve)
         if path not in self._headers:
             self._headers[path] = curve_file.headers(path) if path.exists() else {}
         return self._headers[path]
 
-    def record(self, run: Curve | Study, seed: int) -> Record:
+    def record(self, curve: AnyCurve, seed: int) -> Record:
         """The record of a seed that is published. Raises BadRecord where the file is damaged."""
-        path = self.place(run)
+        path = self.place(curve)
 
         def found() -> dict[int, Record]:
             return {number: restored(kept) for number, kept in curve_file.read(path).items()}
@@ -46,11 +46,11 @@ class PublishedRecords:
         return self._files.get(path, found)[seed]
 
 
-def digest_today(run: Curve | Study, header: Header) -> str:
+def digest_today(curve: AnyCurve, header: Header) -> str:
     """The digest that a published record of a run would have today on the data that it names,
     whatever data this machine has.
     """
-    return with_data(run.digest, str(header.get("data_sha256", "")))
+    return with_data(curve.digest, str(header.get("data_sha256", "")))
 
 
 def bytes_of(found: Record) -> int:

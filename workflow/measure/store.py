@@ -21,7 +21,7 @@ from workflow.data import fetch
 from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
 from workflow.data.simulators import built, version_sha256
 from workflow.measure import mixture
-from workflow.measure.condense import COMPARED, parts_of_trace
+from workflow.measure.condense import TRACES, parts_of_trace
 from workflow.measure.metrics import (
     RECOMMENDATION,
     REPORTS,
@@ -36,11 +36,10 @@ from workflow.measure.recent import Recent
 from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
-from workflow.trace.curve_file import LABEL
-from workflow.trace.curves import PUBLISHED, Curve, PlanError, Study, with_data
+from workflow.trace.curve_file import OF_OTHER_CODE
+from workflow.trace.curves import PUBLISHED, AnyCurve, Curve, PlanError, Study, with_data
 from workflow.trace.record import Record
 
-Run = Curve | Study
 SHOWN = 12  # refused records that a message names
 NAMED = 3  # runs of other code that a sentence names
 AGAIN = "move it away and run the workflow again"
@@ -70,7 +69,8 @@ class _Checked:
 
 
 class Store:
-    """The verified records of one paper at one scale, and metrics of them.
+    """The verified records of one paper at one scale, and metrics of them: what a report reads, not
+    the store of all complete records (workflow/trace/by_digest.py).
 
     Records are read one at a time and forgotten; what stays of a run is a few numbers for each seed
     (`remembered`). `partial` reports on the seeds that have been run; otherwise a missing record is
@@ -92,7 +92,7 @@ class Store:
         self.paper, self.root, self.partial = paper, root, partial
         self.fresh, self.other_code = fresh, other_code
         self._published = PublishedRecords(root if published is None else published)
-        self._read_published: set[tuple[str, int]] = set()  # seeds of runs
+        self._read_published: set[tuple[str, int]] = set()  # runs
         self._checked: dict[str, _Checked] = {}
         self._hashes: dict[tuple[object, object], str] = {}
         self._values: Recent[tuple[str, str], Array] = Recent(lambda values: values.nbytes)
@@ -101,7 +101,7 @@ class Store:
         self._best: dict[str, float] = {}
         self._traces: dict[tuple[str, int], dict[str, str]] = {}
 
-    def check(self, runs: Iterable[Run]) -> None:
+    def check(self, runs: Iterable[AnyCurve]) -> None:
         """Verify all records of these runs. Raises BadRecords, which names them."""
         refused: list[str] = []
         new = {name: run for run in runs if (name := run.name) not in self._checked}
@@ -118,40 +118,40 @@ class Store:
                 f" refused:\n{lines}"
             )
 
-    def seeds(self, run: Run) -> tuple[int, ...]:
+    def seeds(self, curve: AnyCurve) -> tuple[int, ...]:
         """The seeds of a run that are there, verified.
 
         Raises NotRun where a partial report finds none.
         """
-        found = self._of(run)
+        found = self._of(curve)
         if not found.seeds:
             what = "all seeds timed out" if found.late else "not run"
-            raise NotRun(f"{run.name}: {what} at scale {self.paper.scale}")
+            raise NotRun(f"{curve.name}: {what} at scale {self.paper.scale}")
         return found.seeds
 
-    def headers(self, run: Run) -> Mapping[int, Mapping[str, Any]]:
+    def headers(self, curve: AnyCurve) -> Mapping[int, Mapping[str, Any]]:
         """The headers of all records of a run that count, by seed; those that timed out, too."""
-        return self._of(run).headers
+        return self._of(curve).headers
 
-    def timeouts(self, run: Run) -> tuple[int, ...]:
+    def timeouts(self, curve: AnyCurve) -> tuple[int, ...]:
         """The seeds of a run whose result is that an evaluation took too long: no report shows
         them, and it says so.
         """
-        return self._of(run).late
+        return self._of(curve).late
 
-    def is_short(self, runs: Iterable[Run]) -> bool:
+    def is_short(self, runs: Iterable[AnyCurve]) -> bool:
         """Whether a partial report lacks planned seeds of some runs."""
         every = list(runs)
         self.check(every)
         return any(len(self.headers(run)) < len(run.seeds) for run in every)
 
-    def made_by_other_code(self, run: Run) -> tuple[int, ...]:
+    def made_by_other_code(self, curve: AnyCurve) -> tuple[int, ...]:
         """The seeds of a run whose records other code, parameters or data made than the present
         ones: whoever admits such records says so.
         """
-        return self._of(run).other
+        return self._of(curve).other
 
-    def of_other_code(self, runs: Iterable[Run]) -> str:
+    def of_other_code(self, runs: Iterable[AnyCurve]) -> str:
         """How many records of which of these runs other code made, in words; "" where none."""
         every = {run.name: run for run in runs}
         parts = [
@@ -175,11 +175,11 @@ class Store:
             )
         return found
 
-    def _of(self, run: Run) -> _Checked:
-        self.check([run])
-        return self._checked[run.name]
+    def _of(self, curve: AnyCurve) -> _Checked:
+        self.check([curve])
+        return self._checked[curve.name]
 
-    def lacks(self, runs: Mapping[str, Run]) -> list[str]:
+    def lacks(self, runs: Mapping[str, AnyCurve]) -> list[str]:
         """Of which runs, by their labels, how many seeds lack since an evaluation took too long."""
         late = {label: (len(self.timeouts(run)), len(run.seeds)) for label, run in runs.items()}
         return [
@@ -188,27 +188,27 @@ class Store:
             if count
         ]
 
-    def has(self, run: Run) -> bool:
-        """Whether a run has records: in a partial report those that only decide an optimum may be
-        missing.
+    def has(self, curve: AnyCurve) -> bool:
+        """Whether any seed of a curve counts; in a partial report one that only decides an optimum
+        may have none.
         """
-        return bool(self._of(run).seeds)
+        return bool(self._of(curve).seeds)
 
-    def record(self, run: Run, seed: int) -> Record:
+    def record(self, curve: AnyCurve, seed: int) -> Record:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
-        found = self._found(run, seed)
-        if isinstance(run, Curve) and run.problem_entry.get("optimum") == "best-seen":
+        found = self._found(curve, seed)
+        if isinstance(curve, Curve) and curve.problem_entry.get("optimum") == "best-seen":
             return replace(
                 found,
-                header={**found.header, "best": self._best_seen(run), "best_kind": "best-seen"},
+                header={**found.header, "best": self._best_seen(curve), "best_kind": "best-seen"},
             )
         return found
 
-    def values(self, run: Run, name: str) -> Array:
+    def values(self, curve: AnyCurve, name: str) -> Array:
         """A metric of a curve or a column of a study, one row per seed; longer seeds are cut to the
         shortest.
         """
-        return self._values.get((run.name, name), lambda: self._rows(run, name))
+        return self._values.get((curve.name, name), lambda: self._rows(curve, name))
 
     def remembered(self, key: Hashable, make: Callable[[], Array]) -> Array:
         """A few numbers for each seed of a run, made once; `key` says of which run, and which
@@ -224,9 +224,9 @@ class Store:
         """
         return ratio_to(self.values(curve, name), self.values(base, name).mean(axis=0))
 
-    def data(self, run: Run) -> str:
+    def data(self, curve: AnyCurve) -> str:
         """`real`, `none` or `substitute: ...`: what the records of a run were made of."""
-        return str(self.headers(run)[self.seeds(run)[0]].get("data", "none"))
+        return str(self.headers(curve)[self.seeds(curve)[0]].get("data", "none"))
 
     def is_same(self, one: Curve, other: Curve, reads: str = "") -> bool:
         """Whether two curves have the same traces: in every seed that both have, of which there is
@@ -254,7 +254,7 @@ class Store:
         if key not in self._traces:
             found = self.record(curve, seed)
             said = [json.dumps(found.header.get(name)) for name in ("status", "best")]
-            parts = found.header.get(COMPARED) or parts_of_trace(found)
+            parts = found.header.get(TRACES) or parts_of_trace(found)
             self._traces[key] = {
                 "": parts[""] + "".join(said),
                 REPORTS: parts[REPORTS],
@@ -291,41 +291,41 @@ class Store:
             )
         return self._best[curve.problem_name]
 
-    def _found(self, run: Run, seed: int) -> Record:
+    def _found(self, curve: AnyCurve, seed: int) -> Record:
         """The record of a run that was checked, as it is."""
-        if (run.name, seed) in self._read_published:
-            return self._published.record(run, seed)
-        return self._read(self.root / run.record(seed))
+        if (curve.name, seed) in self._read_published:
+            return self._published.record(curve, seed)
+        return self._read(self.root / curve.record(seed))
 
     def _read(self, path: Path) -> Record:
         return self._records.get(path, lambda: record.read(path))
 
-    def _rows(self, run: Run, name: str) -> Array:
-        rows = [self._row(run, seed, name) for seed in self.seeds(run)]
+    def _rows(self, curve: AnyCurve, name: str) -> Array:
+        rows = [self._row(curve, seed, name) for seed in self.seeds(curve)]
         shortest = min(map(len, rows))
         return np.stack([row[:shortest] for row in rows])
 
-    def _row(self, run: Run, seed: int, name: str) -> Array:
-        found = self.record(run, seed)
-        if isinstance(run, Curve):
+    def _row(self, curve: AnyCurve, seed: int, name: str) -> Array:
+        found = self.record(curve, seed)
+        if isinstance(curve, Curve):
             return metric(name).of(found)
         if name not in found.columns:
             raise PlanError(
-                f"study {run.id}: no column {name!r}; known: {', '.join(found.columns)}"
+                f"study {curve.id}: no column {name!r}; known: {', '.join(found.columns)}"
             )
         return found.columns[name].astype(np.float64)
 
-    def _verify(self, run: Run) -> tuple[_Checked, list[str]]:
+    def _verify(self, curve: AnyCurve) -> tuple[_Checked, list[str]]:
         """The records of a run, and a sentence for each that is refused."""
         checked = _Checked()
-        if len(set(run.seeds)) != len(run.seeds):
-            return checked, [f"{run.name}: expected distinct seeds, got {run.seeds}"]
+        if len(set(curve.seeds)) != len(curve.seeds):
+            return checked, [f"{curve.name}: expected distinct seeds, got {curve.seeds}"]
         bad: list[str] = []
-        for seed in run.seeds:
+        for seed in curve.seeds:
             try:
-                found = self._admitted(run, seed)
+                found = self._admitted(curve, seed)
             except DataUnavailable as error:
-                return checked, [f"{run.name}: {error}"]
+                return checked, [f"{curve.name}: {error}"]
             except record.BadRecord as error:
                 bad.append(str(error))
                 continue
@@ -336,76 +336,78 @@ class Store:
                 checked.late += (seed,)
             else:
                 checked.seeds += (seed,)
-            if not self.is_current(run, found.header):
+            if not self.is_current(curve, found.header):
                 checked.other += (seed,)
         return checked, bad
 
-    def _admitted(self, run: Run, seed: int) -> Record | None:
+    def _admitted(self, curve: AnyCurve, seed: int) -> Record | None:
         """The record of a seed: that of results/, or the published one where that is missing, stale
         or not finished; None where a partial report passes over a seed.
 
         Raises BadRecord, DataUnavailable.
         """
-        path = self.root / run.record(seed)
-        header = {} if self.fresh else self._published.headers(run).get(seed, {})
-        is_published = bool(header) and (self.other_code or self.is_current(run, header))
+        path = self.root / curve.record(seed)
+        header = {} if self.fresh else self._published.headers(curve).get(seed, {})
+        is_published = bool(header) and (self.other_code or self.is_current(curve, header))
         if path.exists():
             found = self._read(path)
-            if not is_published or self._is_final(run, found.header):
-                admit(found, path, run, seed, self._expected(run), AGAIN)
+            if not is_published or self._is_final(curve, found.header):
+                admit(found, path, curve, seed, self._expected(curve), AGAIN)
                 return found
         if is_published:
-            found = self._published.record(run, seed)
-            admit(found, self._published.place(run), run, seed, str(header["digest"]), REPUBLISH)
-            self._read_published.add((run.name, seed))
+            found = self._published.record(curve, seed)
+            admit(
+                found, self._published.place(curve), curve, seed, str(header["digest"]), REPUBLISH
+            )
+            self._read_published.add((curve.name, seed))
             return found
         if header:
-            self._refuse(run, seed, header)
+            self._refuse(curve, seed, header)
         if self.partial:
             return None
-        self._expected(run)  # where data are missing, that is what has to be told
+        self._expected(curve)  # where data are missing, that is what has to be told
         return self._read(path)  # says that there is none
 
-    def _is_final(self, run: Run, header: Mapping[str, Any]) -> bool:
+    def _is_final(self, curve: AnyCurve, header: Mapping[str, Any]) -> bool:
         status = header.get("status", "complete")
-        return status in record.FINAL and self.is_current(run, header)
+        return status in record.FINAL and self.is_current(curve, header)
 
-    def _refuse(self, run: Run, seed: int, header: Mapping[str, Any]) -> None:
+    def _refuse(self, curve: AnyCurve, seed: int, header: Mapping[str, Any]) -> None:
         """Raise BadRecord: a published record is all there is of a seed, and of other code."""
-        known = f" ({label['because']})" if (label := header.get(LABEL)) else ""
+        known = f" ({label['because']})" if (label := header.get(OF_OTHER_CODE)) else ""
         raise record.BadRecord(
-            f"{self._published.place(run)}: expected seed {seed} with digest"
-            f" {self._expected(run)[:12]} of the current code, parameters and data, found"
+            f"{self._published.place(curve)}: expected seed {seed} with digest"
+            f" {self._expected(curve)[:12]} of the current code, parameters and data, found"
             f" {str(header.get('digest'))[:12]}: it was made by others{known}; {CARRY}"
         )
 
-    def _expected(self, run: Run) -> str:
+    def _expected(self, curve: AnyCurve) -> str:
         """The digest of the records of a run today. Raises DataUnavailable."""
-        key = (run.problem_entry.get("simulator"), run.problem_entry.get("data"))
+        key = (curve.problem_entry.get("simulator"), curve.problem_entry.get("data"))
         if key not in self._hashes:
-            self._hashes[key] = self.data_sha256(run)
-        return with_data(run.digest, self._hashes[key])
+            self._hashes[key] = self.data_sha256(curve)
+        return with_data(curve.digest, self._hashes[key])
 
-    def is_current(self, run: Run, header: Mapping[str, Any]) -> bool:
-        """Whether a record that says this was made by the present code, parameters and data; by
+    def is_current(self, curve: AnyCurve, header: Mapping[str, Any]) -> bool:
+        """Whether a record with this header was made by the present code, parameters and data; by
         the data that it names where those of its problem are not on this machine.
         """
         try:
-            expected = self._expected(run)
+            expected = self._expected(curve)
         except DataUnavailable:
-            expected = digest_today(run, header)
+            expected = digest_today(curve, header)
         return header.get("digest") == expected
 
-    def data_sha256(self, run: Run) -> str:
+    def data_sha256(self, curve: AnyCurve) -> str:
         """The hash of the prepared table or of the simulator's version that the run's problem has
         now; "" without either. Raises DataUnavailable.
         """
-        if "simulator" in run.problem_entry:
-            return version_sha256(built(run.problem_entry["simulator"], root=self.root))
-        name = run.problem_entry.get("data")
+        if "simulator" in curve.problem_entry:
+            return version_sha256(built(curve.problem_entry["simulator"], root=self.root))
+        name = curve.problem_entry.get("data")
         if name is None:
             return ""
-        allowed = substitutes_allowed(run.scale)
+        allowed = substitutes_allowed(curve.scale)
         path = prepared_path(name, root=self.root, substitutes=allowed)
         if not path.exists():
             remedy = (
@@ -430,7 +432,7 @@ def without_published(paper: Paper, root: Path = Path()) -> Paper:
     store, records = Store(paper, root), PublishedRecords(root)
     current = {
         (run.name, seed)
-        for run in paper.parts
+        for run in paper.every_curve
         for seed, header in records.headers(run).items()
         if store.is_current(run, header)
     }
@@ -454,7 +456,7 @@ def study_table(
     return every
 
 
-def admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: str) -> None:
+def admit(found: Record, path: Path, curve: AnyCurve, seed: int, expected: str, again: str) -> None:
     """Raise BadRecord unless a verified record is the final, current one of exactly this run and
     seed; `again` says what is to be done.
     """
@@ -464,9 +466,9 @@ def admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: 
             f"{path}: expected digest {expected[:12]} of the current code, parameters and data, "
             f"found {str(header.get('digest', 'none'))[:12]}: it is stale; {again}"
         )
-    if header.get("seed") != seed or header.get("paper") != run.paper:
+    if header.get("seed") != seed or header.get("paper") != curve.paper:
         raise record.BadRecord(
-            f"{path}: expected {run.paper} seed {seed}, found {header.get('paper')} seed"
+            f"{path}: expected {curve.paper} seed {seed}, found {header.get('paper')} seed"
             f" {header.get('seed')}: a copy of another record; {again}"
         )
     status = header.get("status", "complete")
@@ -477,9 +479,9 @@ def admit(found: Record, path: Path, run: Run, seed: int, expected: str, again: 
             f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it"
             " again"
         )
-    if isinstance(run, Curve) and found.rows != run.budget:
+    if isinstance(curve, Curve) and found.rows != curve.budget:
         raise record.BadRecord(
-            f"{path}: expected {run.budget} evaluations, found {found.rows}; {again}"
+            f"{path}: expected {curve.budget} evaluations, found {found.rows}; {again}"
         )
 
 

@@ -15,9 +15,8 @@ import pandas as pd
 
 from workflow.plan.resolve import ROOT
 from workflow.trace import curve_file
-from workflow.trace.curves import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, STUDIES, PlanError
 
-STUDIES = "studies"  # the folder that is no problem's
 LABELS = ("paper", "problem", "problem_reading", "algorithm", "reading", "variant", "study")
 
 

@@ -1,3 +1,3 @@
-"""What an operator asks: what is done and what it costs, the same records again, all records in one
-file.
+"""What an operator asks: what is done and what it costs, the same records again, what is published
+and drawn for all, a method of one's own in a paper's figure, everything in a crate.
 """

@@ -42,8 +42,8 @@ from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
 from workflow.plan.parameters import GIVEN, dotted
 from workflow.trace import curve_file
-from workflow.trace.curve_file import CARRIED, LABEL, Header, TooLarge
-from workflow.trace.curves import Curve, PlanError, Study
+from workflow.trace.curve_file import CARRIED, OF_OTHER_CODE, Header, TooLarge
+from workflow.trace.curves import AnyCurve, PlanError, Study
 from workflow.trace.record import BadRecord
 
 FEWEST, SHARE = 3, 0.05  # of a group are made again
@@ -103,8 +103,8 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
     return found
 
 
-def _sort(found: Survey, run: Curve | Study, seed: int, header: Header) -> None:
-    one, label = Candidate(run, seed, header, is_published=True), header.get(LABEL)
+def _sort(found: Survey, curve: AnyCurve, seed: int, header: Header) -> None:
+    one, label = Candidate(curve, seed, header, is_published=True), header.get(OF_OTHER_CODE)
     if header.get("digest") == one.today:
         found.current += 1
         found.restored += [one] * bool(label)
@@ -196,7 +196,7 @@ def write(root: Path, changes: Iterable[tuple[Candidate, Header]]) -> None:
     """Put fields into the headers of records. Raises BadRecord, TooLarge."""
     files: dict[Path, tuple[Any, dict[int, Header]]] = {}
     for one, fields in changes:
-        _, seeds = files.setdefault(one.run.published, (one.run.labels, {}))
+        _, seeds = files.setdefault(one.run.published, (one.run.columns, {}))
         seeds[one.seed] = fields
     for path, (labels, seeds) in files.items():
         curve_file.amend(root / path, labels, seeds)
@@ -211,23 +211,25 @@ def stamped(group: Group, one: Candidate, because: str = "") -> Header:
     if because:
         audit["because"] = because
     history = [*one.header.get(CARRIED, []), audit]
-    return {"digest": one.today, CARRIED: history, LABEL: None}
+    return {"digest": one.today, CARRIED: history, OF_OTHER_CODE: None}
 
 
 def labelled(one: Candidate, because: str) -> Header:
     """The fields of a record that other code made."""
-    return {LABEL: {"than": one.today, "because": because}}
+    return {OF_OTHER_CODE: {"than": one.today, "because": because}}
 
 
 def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str]:
     """Make samples again and write what follows; how many records came to what."""
     counts = Counter[str]()
-    changes: list[tuple[Candidate, Header]] = [(one, {LABEL: None}) for one in found.restored]
+    changes: list[tuple[Candidate, Header]] = [
+        (one, {OF_OTHER_CODE: None}) for one in found.restored
+    ]
     same = []
     for one in found.stale:
         if names := other_parameters(one):
             counts[KEEP] += 1
-            if LABEL not in one.header:
+            if OF_OTHER_CODE not in one.header:
                 because = f"parameters are others today: {', '.join(names)}"
                 changes.append((one, labelled(one, because)))
         else:
@@ -277,7 +279,7 @@ def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterato
 
 def unsettled(found: Survey) -> list[str]:
     """What `make check` refuses, in sentences."""
-    counts = Counter(one.run.published for one in found.stale if LABEL not in one.header)
+    counts = Counter(one.run.published for one in found.stale if OF_OTHER_CODE not in one.header)
     return [
         *found.wrong,
         *(

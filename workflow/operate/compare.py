@@ -88,7 +88,7 @@ def _compared(plan: Paper, cores: int) -> int:
     """
     config = ["--config", f"scale={SCALE}", f"papers={plan.name}"]
     how = ["--logger", "noregret", "--quiet", "host", "--cores", str(cores)]
-    failed = _program("snakemake", *how, *config, "--", *plan.records(plan.parts))
+    failed = _program("snakemake", *how, *config, "--", *plan.records(plan.every_curve))
     figure, folder = plan.entry["figures"][0]["id"], Path("figures", SCALE, plan.name)
     # published records of older code are shown, labelled; what was not run is told
     how = ["--scale", SCALE, "--partial", "--other-code"]

@@ -21,7 +21,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from workflow.measure.condense import condensed
-from workflow.measure.store import AGAIN, Run, Store, admit
+from workflow.measure.store import AGAIN, Store, admit
 from workflow.plan import costs
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
@@ -29,7 +29,7 @@ from workflow.plan.resolve import planned
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic
 from workflow.trace.curve_file import Kept, TooLarge
-from workflow.trace.curves import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, AnyCurve, PlanError
 from workflow.trace.record import BadRecord
 
 MOST = 50_000_000  # bytes of all files
@@ -53,13 +53,13 @@ def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = 
     records of `root`.
     """
     store, outcome = Store(paper, root), Outcome()
-    for run in paper.parts:
-        found = _finished(run, source, store, outcome)
+    for curve in paper.every_curve:
+        found = _finished(curve, source, store, outcome)
         if not found:
             continue
-        path = root / run.published
+        path = root / curve.published
         try:
-            merged = curve_file.merge(path, run.labels, found, replace=replace)
+            merged = curve_file.merge(path, curve.columns, found, replace=replace)
         except (BadRecord, TooLarge) as error:
             outcome.errors.append(str(error))
             continue
@@ -71,39 +71,34 @@ def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = 
         count = {ADDED: merged.added, THERE: merged.there, REPLACED: merged.other * replace}
         outcome.counts.update({what: len(seeds) for what, seeds in count.items() if seeds})
         if merged.other and not replace:
+            seeds = ", ".join(map(str, merged.other))
             outcome.errors.append(
-                f"{path}: expected seeds {_listed(merged.other)} with the digest and trace that are"
+                f"{path}: expected seeds {seeds} with the digest and trace that are"
                 " published, found others (by other code, or on another code path of the CPU):"
                 " nothing was replaced; say --replace to publish these"
             )
     return outcome
 
 
-def _finished(run: Run, source: Path, store: Store, outcome: Outcome) -> dict[int, Kept]:
-    """The finished records of a run by seed, condensed."""
+def _finished(curve: AnyCurve, source: Path, store: Store, outcome: Outcome) -> dict[int, Kept]:
+    """The finished records of a curve by seed, condensed."""
     found = {}
-    for seed in run.seeds:
-        path = source.joinpath(*run.record(seed).parts[1:])
+    for seed in curve.seeds:
+        path = source.joinpath(*curve.record(seed).parts[1:])
         if not path.exists():
             continue
         try:
             one = record.read(path)
+            if one.header.get("status", "complete") not in record.FINAL:
+                outcome.counts[UNFINISHED] += 1
+            elif not store.is_current(curve, one.header):
+                outcome.counts[OTHER] += 1
+            else:  # a digest is the same for all seeds, so that a copy of another record has it too
+                admit(one, path, curve, seed, str(one.header["digest"]), AGAIN)
+                found[seed] = condensed(one)
         except BadRecord as error:
             outcome.counts[DAMAGED] += 1
             outcome.errors.append(str(error))
-            continue
-        if one.header.get("status", "complete") not in record.FINAL:
-            outcome.counts[UNFINISHED] += 1
-        elif not store.is_current(run, one.header):
-            outcome.counts[OTHER] += 1
-        else:
-            try:  # a digest is the same for all seeds, so that a copy of another record has it too
-                admit(one, path, run, seed, str(one.header["digest"]), AGAIN)
-            except BadRecord as error:
-                outcome.counts[DAMAGED] += 1
-                outcome.errors.append(str(error))
-                continue
-            found[seed] = condensed(one)
     return found
 
 
@@ -144,10 +139,6 @@ def main(arguments: list[str] | None = None) -> int:
     if total > MOST:
         print(f"error: expected at most {MOST} bytes in {PUBLISHED}, got {total}", file=sys.stderr)
     return int(bool(errors) or total > MOST)
-
-
-def _listed(seeds: Iterable[int]) -> str:
-    return ", ".join(map(str, seeds))
 
 
 def size(root: Path = Path()) -> tuple[int, int, int]:

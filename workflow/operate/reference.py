@@ -129,15 +129,10 @@ def sections() -> dict[str, list[str]]:
     }
 
 
-def reports() -> list[Path]:
-    """The verdicts of every paper that has a committed report; comparisons have none."""
-    known = papers()
-    return [path for path in sorted(REFERENCE.glob("*/verdicts.json")) if path.parent.name in known]
-
-
 def counts() -> list[str]:
-    """The verdicts of every committed report, counted; claims with a qualifier apart."""
-    found = [(path, json.loads(path.read_text(encoding="utf-8"))) for path in reports()]
+    """The verdicts of every committed report of a paper, counted; claims with a qualifier apart."""
+    every = (REFERENCE / name / "verdicts.json" for name in papers())
+    found = [(path, json.loads(path.read_text("utf-8"))) for path in every if path.exists()]
     tallies = [
         (path, report, way, outcomes.tally(report["claims"], nearest=way == NEAREST))
         for path, report in found
@@ -214,10 +209,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(sentence, file=sys.stderr)
         status |= not is_drawn
     errors = lacking() if options.check else []
+    generated = sections()
     for name in PAGES:
         page = Path(name)
         before = after = page.read_text(encoding="utf-8")
-        for part, lines in sections().items():
+        for part, lines in generated.items():
             after = put(after, part, lines)
         if before != after and options.check:
             errors.append(

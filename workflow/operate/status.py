@@ -24,7 +24,7 @@ from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.wishes import check_folders
 from workflow.trace import record
-from workflow.trace.curves import Curve, PlanError, Study
+from workflow.trace.curves import AnyCurve, PlanError
 
 STATES = ("done", "published", "timeout", "stale", "missing")
 SPENT, TO_GO = ("done", "timeout"), ("stale", "missing")
@@ -38,20 +38,20 @@ def runs(plan: Paper, root: Path = Path()) -> list[tuple[str, str, str, float]]:
     store = Store(plan, root)
     return [
         (plan.name, part.place[0], state, spent if spent else costs.of(part).seconds)
-        for part in plan.parts
+        for part in plan.every_curve
         for seed in part.seeds
         for state, spent in [_state(store, plan, part, seed)]
     ]
 
 
-def _state(store: Store, plan: Paper, part: Curve | Study, seed: int) -> tuple[str, float]:
+def _state(store: Store, plan: Paper, curve: AnyCurve, seed: int) -> tuple[str, float]:
     """What became of a run, and what it has cost; 0 where that is not known."""
-    path = store.root / part.record(seed)
+    path = store.root / curve.record(seed)
     header = record.read_header(path) if path.exists() else {}
     status = header.get("status", "complete")
-    if header and status in record.FINAL and store.is_current(part, header):
+    if header and status in record.FINAL and store.is_current(curve, header):
         return "done" if status == "complete" else "timeout", float(header.get("cpu_seconds", 0.0))
-    if (part.name, seed) in plan.not_made:
+    if (curve.name, seed) in plan.not_made:
         return "published", 0.0
     return ("stale" if path.exists() else "missing"), 0.0
 

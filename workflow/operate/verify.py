@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -43,23 +43,22 @@ from workflow.plan.paper import Paper
 from workflow.plan.reads import runs_of_claim, stated
 from workflow.trace import curve_file, one_path, record, seeds
 from workflow.trace.curve_file import Kept
-from workflow.trace.curves import MISSING, PUBLISHED, Curve, PlanError, Study, installed
-from workflow.trace.record import BadRecord, Columns, Record
+from workflow.trace.curves import MISSING, PUBLISHED, AnyCurve, PlanError, installed
+from workflow.trace.record import BadRecord, Columns, Header, Record
 
 AGREES, DIFFERS, DAMAGED, FAILED = "agrees", "differs", "damaged", "failed"
 OUTCOME = ("status", "best", RECOMMENDATION)  # of a run, in the header of its record
-KEPT = ("trace_sha256", condense.COMPARED, "status", "best")  # in that of a published one
+KEPT = ("trace_sha256", condense.TRACES, "status", "best")  # in that of a published one
 MINUTES = 1.0  # CPU minutes of a paper's runs that are made again
 START = 3.0  # CPU seconds that a process takes to start, about
 OTHER_CODE = "other code, parameters or data than today's made them"
-Header = Mapping[str, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
     """A record of a run that the present plan makes: in results/, or a published one."""
 
-    run: Curve | Study
+    run: AnyCurve
     seed: int
     header: Header
     is_published: bool = False
@@ -163,7 +162,7 @@ def _sort(found: Survey, one: Candidate) -> None:
 
 def published(
     root: Path, scale: str, papers: Sequence[str]
-) -> Iterator[tuple[Path, list[Curve | Study]]]:
+) -> Iterator[tuple[Path, list[AnyCurve]]]:
     """The folders of published records, of some papers and one scale or of all, each with the runs
     of its plan.
     """
@@ -172,16 +171,16 @@ def published(
             yield folder, runs(*folder.parts[-2:])
 
 
-def runs(scale: str, paper: str) -> list[Curve | Study]:
+def runs(scale: str, paper: str) -> list[AnyCurve]:
     """The runs of a plan; none where there is no such paper or scale."""
     if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
-    return load(paper, scale).parts
+    return load(paper, scale).every_curve
 
 
-def lacking(run: Curve | Study, header: Header) -> str:
+def lacking(curve: AnyCurve, header: Header) -> str:
     """Why this machine cannot make the bits of a record; "" if it can."""
-    made, entry = header.get("provenance", {}), run.problem_entry
+    made, entry = header.get("provenance", {}), curve.problem_entry
     if made.get("kernels") != one_path.kernels_here():
         was = made.get("kernels", f"kernels of before {one_path.LEVEL}")
         return f"{was} made them, runs here take {one_path.kernels_here()}"
@@ -195,7 +194,7 @@ def lacking(run: Curve | Study, header: Header) -> str:
     if "simulator" in entry:
         here = _simulator_here(name)
     else:
-        wanted = _is_substitute(header) or substitutes_allowed(run.scale)
+        wanted = _is_substitute(header) or substitutes_allowed(curve.scale)
         here = _table_here(name, substitutes=wanted)
     if here == header["data_sha256"]:
         return ""
@@ -450,11 +449,11 @@ class _Anew(Store):
         # as the other seeds are read, so that what is not published makes no difference
         self._again = restored(condensed(again)) if candidate.is_published else again
 
-    def _admitted(self, run: Curve | Study, seed: int) -> Record | None:
-        return self._again if (run.name, seed) == self._one else super()._admitted(run, seed)
+    def _admitted(self, curve: AnyCurve, seed: int) -> Record | None:
+        return self._again if (curve.name, seed) == self._one else super()._admitted(curve, seed)
 
-    def _found(self, run: Curve | Study, seed: int) -> Record:
-        return self._again if (run.name, seed) == self._one else super()._found(run, seed)
+    def _found(self, curve: AnyCurve, seed: int) -> Record:
+        return self._again if (curve.name, seed) == self._one else super()._found(curve, seed)
 
 
 def verdicts(candidate: Candidate, again: Record, root: Path) -> str:

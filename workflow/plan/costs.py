@@ -15,7 +15,7 @@ from functools import cache
 from typing import NamedTuple
 
 from workflow import ROOT
-from workflow.trace.curves import STUDIES, Curve, Study, algorithm_of
+from workflow.trace.curves import STUDIES, AnyCurve, Curve, Study, algorithm_of
 
 TABLE = "papers/measured.csv"
 TOGETHER_SECONDS = 300  # all seeds of a curve share a process up to about this long
@@ -25,16 +25,15 @@ STUDY_SHARE = 0.1  # of a study's cost at scale paper, at smaller ones
 @dataclass(frozen=True)
 class Cost:
     """What one seed costs: CPU seconds in the mean over the seeds that were measured, those of the
-    dearest one, peak memory in MiB, and whether it was this very curve that was measured.
+    dearest one, and peak memory in MiB.
     """
 
     seconds: float
     most: float
     mib: float
-    measured: bool
 
 
-UNKNOWN = Cost(60.0, 60.0, 1000.0, measured=False)  # where nothing is known
+UNKNOWN = Cost(60.0, 60.0, 1000.0)  # where nothing is known
 
 
 class Measured(NamedTuple):
@@ -48,10 +47,10 @@ class Measured(NamedTuple):
     most: float  # the largest of them
     mib: float  # the largest of them
 
-    def cost(self, evaluations: float, *, measured: bool = False) -> Cost:
+    def cost(self, evaluations: float) -> Cost:
         """The same for so many evaluations, in proportion."""
         share = evaluations / self.evaluations
-        return Cost(self.seconds * share, self.most * share, self.mib, measured)
+        return Cost(self.seconds * share, self.most * share, self.mib)
 
 
 @cache
@@ -68,29 +67,29 @@ def table() -> tuple[Measured, ...]:
     )
 
 
-def of(part: Curve | Study) -> Cost:
+def of(curve: AnyCurve) -> Cost:
     """The cost of one seed of a curve or a study."""
-    cut = STUDY_SHARE if isinstance(part, Study) and part.scale != "paper" else 1.0
-    return estimate(part.paper, *part.place, part.budget if isinstance(part, Curve) else cut)
+    cut = STUDY_SHARE if isinstance(curve, Study) and curve.scale != "paper" else 1.0
+    return estimate(curve.paper, *curve.place, curve.budget if isinstance(curve, Curve) else cut)
 
 
-def seconds(part: Curve | Study) -> float:
+def seconds(curve: AnyCurve) -> float:
     """CPU seconds of all seeds."""
-    return len(part.seeds) * of(part).seconds
+    return len(curve.seeds) * of(curve).seconds
 
 
-def minutes(part: Curve | Study, seeds: int) -> int:
+def minutes(curve: AnyCurve, seeds: int) -> int:
     """A generous time limit of a job that makes so many seeds, for a cluster."""
-    return 10 + round(3 * seeds * of(part).most / 60)
+    return 10 + round(3 * seeds * of(curve).most / 60)
 
 
-def memory_mb(part: Curve | Study) -> int:
+def memory_mb(curve: AnyCurve) -> int:
     """A generous memory limit of a job, for a cluster."""
-    return 500 + round(1.5 * of(part).mib)
+    return 500 + round(1.5 * of(curve).mib)
 
 
 @cache
-def estimate(paper: str, problem: str, curve: str, evaluations: float) -> Cost:
+def estimate(paper: str, problem: str, label: str, evaluations: float) -> Cost:
     """The cost of one seed of a curve on `problem[@reading]`, or of a study: as was measured of it,
     else as of the dearest that resembles it.
 
@@ -99,9 +98,9 @@ def estimate(paper: str, problem: str, curve: str, evaluations: float) -> Cost:
     """
     here = [line for line in table() if line.paper == paper]
     for line in here:
-        if (line.problem, line.curve) == (problem, curve):
-            return line.cost(evaluations, measured=evaluations <= line.evaluations)
-    base, algorithm = problem.partition("@")[0], algorithm_of(curve)
+        if (line.problem, line.curve) == (problem, label):
+            return line.cost(evaluations)
+    base, algorithm = problem.partition("@")[0], algorithm_of(label)
     alike = [line for line in here if line.problem.partition("@")[0] == base]
     if problem != STUDIES:
         every = [line for line in table() if line.problem != STUDIES]

@@ -1,5 +1,4 @@
-"""The registry of exhibits: what a report shows beside its verdicts. Today these are figures,
-ranks, pictures and tables.
+"""The registry of exhibits: what a report shows beside its verdicts.
 
 One entry says everything about a kind: where it stands in the YAML, the model of a line, which runs
 it reads, which files it makes, which program draws it, and how the site shows it. A new kind is an
@@ -18,10 +17,10 @@ from pydantic import TypeAdapter
 from workflow.plan import lines, selection
 from workflow.plan.lines import ExhibitLine, PictureLine
 from workflow.plan.paper import Paper
-from workflow.trace.curves import Curve, PlanError, Study
+from workflow.trace.curves import AnyCurve, PlanError
 
 Entry = Mapping[str, Any]  # of a paper's YAML
-Runs = Sequence[Curve | Study]
+Runs = Sequence[AnyCurve]
 REGISTRY: dict[str, Exhibit] = {}  # by section
 # other files of the folder of a report
 LEDGER = (

@@ -13,6 +13,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from workflow import ROOT
 from workflow.plan import costs, exhibits, names, parameters, published_numbers, reader, resolve
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper, Place
@@ -23,13 +24,12 @@ from workflow.trace.curves import (
     Curve,
     PlanError,
     Study,
-    curve_name,
+    label_of,
     parse_seeds,
     problem_name,
     seed_range,
 )
 
-ROOT = resolve.ROOT
 Values = dict[str, Any]  # of a problem's or an algorithm's entry
 
 
@@ -54,7 +54,7 @@ def priorities(papers: Iterable[Paper]) -> dict[str, int]:
     """Which paper's jobs begin first, by its name, the higher the sooner: that which costs least,
     so that something is decided soon.
     """
-    price = {paper.name: sum(map(costs.seconds, paper.parts)) for paper in papers}
+    price = {paper.name: sum(map(costs.seconds, paper.every_curve)) for paper in papers}
     dearest_first = sorted(price, key=lambda name: (-price[name], name))
     return {name: 10 * (rank + 1) for rank, name in enumerate(dearest_first)}
 
@@ -84,10 +84,10 @@ def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
         part.name: replace(
             part, seeds=tuple(seed for seed in part.seeds if seed in wanted) or part.seeds[:1]
         )
-        for part in (*paper.parts, *paper.borrowed)
+        for part in (*paper.every_curve, *paper.borrowed)
     }
-    if not any(set(cut[part.name].seeds) <= set(wanted) for part in paper.parts):
-        most = max(len(part.seeds) for part in paper.parts)
+    if not any(set(cut[part.name].seeds) <= set(wanted) for part in paper.every_curve):
+        most = max(len(part.seeds) for part in paper.every_curve)
         raise PlanError(
             f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
             f" {paper.scale}, got {seed_range(wanted)}"
@@ -97,7 +97,7 @@ def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
         curves=tuple(cut[curve.name] for curve in paper.curves),
         aliases={place: cut[curve.name] for place, curve in paper.aliases.items()},
         studies={name: cut[study.name] for name, study in paper.studies.items()},
-        uncut={part.name: part.seeds for part in paper.parts},
+        uncut={part.name: part.seeds for part in paper.every_curve},
         borrowed=tuple(cut[curve.name] for curve in paper.borrowed),
     )
 
@@ -124,7 +124,7 @@ class _Expansion:
 
     def paper(self) -> Paper:
         """The plan."""
-        aliases = self.run()
+        aliases = self.curves()
         curves = {curve.name: curve for curve in aliases.values()}
         aliases = {**self.unchanged(aliases), **aliases}
         borrowed = self.borrowed()
@@ -148,7 +148,7 @@ class _Expansion:
         )
         return replace(paper, entry=exhibits.offered(paper))
 
-    def run(self) -> dict[Place, Curve]:
+    def curves(self) -> dict[Place, Curve]:
         """The curves of all `runs:` lines by their names.
 
         A variant that equals the default is the same computation: it is run once and known by both
@@ -201,9 +201,9 @@ class _Expansion:
                 continue
             for reading in self.readings:
                 on, by = self.sets(reading, problem, algorithm)
-                place = problem_name(problem, on), curve_name(algorithm, by, variant)
-                run = problem, algorithm, reading, variant
-                if place != (problem, label) and self.is_unchanged(*run):
+                place = problem_name(problem, on), label_of(algorithm, by, variant)
+                combination = problem, algorithm, reading, variant
+                if place != (problem, label) and self.is_unchanged(*combination):
                     found[place] = curve
         return found
 
@@ -254,7 +254,7 @@ class _Expansion:
             counted = init["n"] * init.get("counted", True)
             budgets.append({"budget": cut["after_init"] + counted})
         budget = _least("budget", self.entry["problems"][problem], *budgets)
-        parts = parameters.nested(
+        algorithm_entry = parameters.nested(
             {key: value for key, value in of_algorithm.items() if key not in ("seeds", "budget")}
         )
         return Curve(
@@ -265,11 +265,11 @@ class _Expansion:
             seeds=tuple(range(_least("seeds", {"seeds": self.most}, line, of_algorithm))),
             budget=budget,
             problem_entry=of_problem,
-            algorithm_entry=parts,
+            algorithm_entry=algorithm_entry,
             problem_reading=problem_reading,
             algorithm_reading=algorithm_reading,
             variant=variant,
-            digest=resolve.curve_digest(of_problem, parts, budget),
+            digest=resolve.curve_digest(of_problem, algorithm_entry, budget),
         )
 
     def cuts(self, problem: str) -> Mapping[str, Any]:
@@ -319,8 +319,8 @@ class _Expansion:
             plan = load(lender, self.scale, root=self.root)
             for label in line["curves"]:
                 places = [(problem, label) for problem in line["problems"]]
-                runs = {place: plan.aliases[place] for place in places if place in plan.aliases}
-                if not runs and plan.is_whole:
+                curves = {place: plan.aliases[place] for place in places if place in plan.aliases}
+                if not curves and plan.is_whole:
                     known = sorted(
                         {one for where, one in plan.aliases if where in line["problems"]}
                     )
@@ -329,7 +329,7 @@ class _Expansion:
                         f" makes the curve {label!r} on any of the problems at scale"
                         f" {self.scale}{or_nearest(label, known)}"
                     )
-                for place, curve in runs.items():
+                for place, curve in curves.items():
                     found[place] = replace(curve, seeds=curve.seeds[: self.most])
         return found
 

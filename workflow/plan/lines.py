@@ -13,12 +13,12 @@ from workflow.plan.vocabulary import (
     Algorithms,
     Column,
     Count,
-    Curve,
-    Curves,
     Errata,
     Expected,
     Flag,
     Id,
+    Label,
+    Labels,
     Metric,
     Named,
     Names,
@@ -89,12 +89,12 @@ class Drawing(Section):
     """What a panel of a figure may say; what the figure says holds in all its panels."""
 
     metric: Metric = said("what is drawn of runs", default="columns of `study` are drawn", value="")
-    relative_to: Curve = said(
+    relative_to: Label = said(
         "the metric is divided by that of this curve", default="it is divided by nothing", value=""
     )
     problem: Problem = said("whose runs", default="`study` is given", value="")
-    curves: Curves = said("which curves", default="`study` is given", value=[])
-    controls: Curves = said(
+    curves: Labels = said("which curves", default="`study` is given", value=[])
+    controls: Labels = said(
         "curves drawn from their default run, whatever the reading and the variant of the panel",
         value=[],
     )
@@ -217,7 +217,7 @@ class RanksLine(ExhibitLine):
 
     title: Words = said("its title")
     problems: Annotated[Problems, MinLen(2)] = said("on which problems")
-    curves: Annotated[Curves, MinLen(2)] = said("which curves")
+    curves: Annotated[Labels, MinLen(2)] = said("which curves")
     metric: Metric = said("the smaller the better")
 
 
@@ -226,7 +226,7 @@ class ProfilePanel(Section):
 
     title: Words = said("above the panel", default="nothing is shown", value="")
     problems: Problems = said("over which problems")
-    curves: Curves = said("which curves", default="those of the line", value=[])
+    curves: Labels = said("which curves", default="those of the line", value=[])
 
 
 class ProfilesLine(ExhibitLine):
@@ -236,7 +236,7 @@ class ProfilesLine(ExhibitLine):
     """
 
     title: Words = said("its title")
-    curves: Curves = said("which curves")
+    curves: Labels = said("which curves")
     targets: Annotated[
         list[Annotated[float, Gt(0), Lt(1)]], MinLen(1), Expected("numbers above 0 and below 1")
     ] = said("the shares of the way that are left")
@@ -252,7 +252,7 @@ class PictureLine(ExhibitLine):
 
     is_: Target = said("the function in workflow/draw/drawers/", key="is")
     problem: Problem = said("on which problem")
-    curves: Curves = said("whose best design; of a curve that names no reading, under all of them")
+    curves: Labels = said("whose best design; of a curve that names no reading, under all of them")
     moves: Yes = said("whether there is a GIF beside the PNG", value=False)
 
 
@@ -286,9 +286,9 @@ class DiagnosticsTable(TableLine):
 
     kind: Literal["diagnostics"] = said("which table")
     problems: Problems = said("on which problems")
-    curves: Curves = said("of which curves")
+    curves: Labels = said("of which curves")
     readings: Readings = said("under which readings", default="the default one", value=["default"])
-    relative_to: Curve = said(
+    relative_to: Label = said(
         "regret is divided by that of this curve", default="no such column", value=""
     )
     reports: Names = said("what the optimizers report at their end", default="nothing", value=[])
@@ -299,7 +299,7 @@ class FeasibleTable(TableLine):
 
     kind: Literal["feasible"] = said("which table")
     problems: Problems = said("on which problems")
-    curves: Curves = said("of which curves")
+    curves: Labels = said("of which curves")
     readings: Readings = said("under which readings", default="the default one", value=["default"])
 
 

@@ -148,7 +148,7 @@ def hints(model: type[BaseModel]) -> dict[str, tuple[str, Any]]:
 
 
 def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The names of each kind that a paper has, those in the curves among them that it borrows;
+    """The names of each kind that a paper has, those in the labels among them that it borrows;
     nothing where a section is not what it should be.
     """
 
@@ -166,15 +166,15 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
     borrows = entry.get("borrows")
     lines = borrows.values() if isinstance(borrows, Mapping) else ()
     listing = [line for line in lines if isinstance(line, Mapping)]
-    curves = [
+    named = [
         part
         for line in listing
-        for curve in listed(line.get("curves"))
-        for part in parts(str(curve))
+        for label in listed(line.get("curves"))
+        for part in parts(str(label))
     ]
 
     def borrowed(kind: str) -> list[str]:
-        return list(dict.fromkeys(name for what, name in curves if what == kind))
+        return list(dict.fromkeys(name for what, name in named if what == kind))
 
     problems = [name for line in listing for name in listed(line.get("problems"))]
     found = {

@@ -8,7 +8,7 @@ from typing import Any
 
 from workflow.plan import costs
 from workflow.plan.nearest import nearest, or_nearest
-from workflow.trace.curves import STUDIES, Curve, PlanError, Seed, Seeded, Study
+from workflow.trace.curves import STUDIES, AnyCurve, Curve, PlanError, Run, Study
 
 Place = tuple[str, str]  # `problem[@reading]` and `algorithm[@reading][+variant]`
 Reach = tuple[
@@ -27,15 +27,15 @@ class Paper:
     aliases: Mapping[Place, Curve] = field(hash=False)
     studies: Mapping[str, Study] = field(hash=False)
     reached: frozenset[Reach] = frozenset()
-    not_made: frozenset[Seed] = frozenset()  # by any job, since they are published
+    not_made: frozenset[Run] = frozenset()  # by any job, since they are published
     uncut: Mapping[str, tuple[int, ...]] = field(default_factory=dict, hash=False)
     borrowed: tuple[Curve, ...] = ()  # of other papers, whose plans make them: read here as well
 
-    def planned(self, run: Curve | Study) -> tuple[int, ...]:
-        """The seeds of a run as the YAML has them, whatever was cut by hand (`uncut`): they say how
-        often a claim is looked at.
+    def planned(self, curve: AnyCurve) -> tuple[int, ...]:
+        """The seeds of a curve as the YAML has them, whatever was cut by hand (`uncut`): they say
+        how often a claim is looked at.
         """
-        return self.uncut.get(run.name, run.seeds)
+        return self.uncut.get(curve.name, curve.seeds)
 
     def curve(self, problem: str, label: str) -> Curve:
         """The curve behind `algorithm[@reading][+variant]` on a problem.
@@ -62,43 +62,43 @@ class Paper:
         return self.scale == "paper"
 
     @property
-    def parts(self) -> list[Curve | Study]:
+    def every_curve(self) -> list[AnyCurve]:
         """All curves and studies."""
         return [*self.curves, *self.studies.values()]
 
-    def to_make(self, part: Seeded) -> list[int]:
+    def to_make(self, curve: AnyCurve) -> list[int]:
         """The seeds of a curve or a study that jobs make: those that are not published."""
-        name = part.name
-        return [seed for seed in part.seeds if (name, seed) not in self.not_made]
+        name = curve.name
+        return [seed for seed in curve.seeds if (name, seed) not in self.not_made]
 
-    def records(self, parts: Iterable[Seeded]) -> list[str]:
+    def records(self, curves: Iterable[AnyCurve]) -> list[str]:
         """The records of some curves and studies that jobs make: a report waits for them."""
-        named = {part.name: part for part in parts}
+        named = {curve.name: curve for curve in curves}
         return [
             f"{folder}/{seed}.parquet"
-            for folder, part in ((part.folder, part) for part in named.values())
-            for seed in self.to_make(part)
+            for folder, curve in ((curve.folder, curve) for curve in named.values())
+            for seed in self.to_make(curve)
         ]
 
-    def published(self, parts: Iterable[Seeded]) -> list[str]:
+    def published(self, curves: Iterable[AnyCurve]) -> list[str]:
         """The files of published records that a report on some curves and studies reads."""
-        named = {part.name: part for part in parts}
+        named = {curve.name: curve for curve in curves}
         read = {name for name, _ in self.not_made}
-        return [str(part.published) for name, part in named.items() if name in read]
+        return [str(curve.published) for name, curve in named.items() if name in read]
 
-    def together(self) -> dict[tuple[int, ...], list[Seeded]]:
+    def together(self) -> dict[tuple[int, ...], list[AnyCurve]]:
         """The curves and studies that one process makes with all their seeds, by these seeds.
 
         Starting a process takes seconds, so that short runs share one.
         """
-        found: dict[tuple[int, ...], list[Seeded]] = {}
-        for part in self.parts:
-            short = costs.seconds(part) <= costs.TOGETHER_SECONDS
-            if short and len(part.seeds) > 1 and len(self.to_make(part)) == len(part.seeds):
-                found.setdefault(part.seeds, []).append(part)
+        found: dict[tuple[int, ...], list[AnyCurve]] = {}
+        for curve in self.every_curve:
+            short = costs.seconds(curve) <= costs.TOGETHER_SECONDS
+            if short and len(curve.seeds) > 1 and len(self.to_make(curve)) == len(curve.seeds):
+                found.setdefault(curve.seeds, []).append(curve)
         return found
 
-    def part(self, problem: str, label: str) -> Curve | Study:
+    def any_curve(self, problem: str, label: str) -> AnyCurve:
         """The curve or study in a folder `problem/curve` of results. Raises PlanError."""
         return self.study(label) if problem == STUDIES else self.curve(problem, label)
 

@@ -17,7 +17,7 @@ from workflow.plan.statements import (
     ClaimEntry,
     Summarised,
 )
-from workflow.trace.curves import DEFAULT, Curve, Study
+from workflow.trace.curves import DEFAULT, AnyCurve, Curve
 
 
 def claims_of(paper: Paper) -> list[ClaimEntry]:
@@ -46,17 +46,17 @@ def written(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [*entry.get("claims", []), *entry.get("appendix", [])]
 
 
-def runs_of_claim(paper: Paper, claim: ClaimEntry, reading: str = DEFAULT) -> list[Curve | Study]:
+def runs_of_claim(paper: Paper, claim: ClaimEntry, reading: str = DEFAULT) -> list[AnyCurve]:
     """Every run whose records a claim reads in any of its settings. Raises PlanError."""
     runs = [run for one in claim.asked for run in runs_of(paper, one.check, reading)]
     return list({run.name: run for run in runs}.values()) if claim.settings else runs
 
 
-def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[Curve | Study]:
+def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[AnyCurve]:
     """Every run whose records a check reads. Raises PlanError where none is planned."""
     if check.study:
         return [paper.study(check.study)]
-    runs: list[Curve | Study] = []
+    runs: list[AnyCurve] = []
     for place, label, variant in each_read(paper, check, reading):
         curve = selection.place(paper, place, label, reading=reading, variant=variant)
         runs += [*selection.companions(paper, curve), *base_of(paper, check, curve)]
@@ -76,7 +76,7 @@ def null_runs(paper: Paper, claim: ClaimEntry) -> list[Curve]:
 
 
 def each_read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, str, str]]:
-    """(problem, curve, variant) of each run that a check names."""
+    """(problem, label, variant) of each curve that a check names."""
     for problem in problems_of(paper, check):
         where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
         places = [(problem, label) for label in named(paper, check, "left", problem, reading)]
@@ -94,14 +94,14 @@ def base_of(paper: Paper, check: Check, curve: Curve) -> list[Curve]:
 
 
 def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DEFAULT) -> list[str]:
-    """The curves that a check names on one side, those that this scale has on a problem."""
+    """The labels that a check names on one side, those that this scale has on a problem."""
     return [
         label for label in check.listed(side) if variants_of(paper, check, problem, label, reading)
     ]
 
 
 def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
-    """The curves under `minus`, those that this scale has on both problems of a check."""
+    """The labels under `minus`, those that this scale has on both problems of a check."""
     there = named(paper, check, "minus", opposite(check, problem), reading)
     return [label for label in named(paper, check, "minus", problem, reading) if label in there]
 
@@ -134,8 +134,8 @@ def left_out(
 ) -> bool:
     """Whether a scale leaves out a run under the default reading as under this one.
 
-    What it leaves out under this one alone is missed: the verdict on a reading is none on default
-    runs.
+    What it leaves out under this reading alone is not left out but missing: a reading is never
+    judged on default runs.
     """
     how = {"variant": variant, "relative_to": check.relative_to}
     return all(

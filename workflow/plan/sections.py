@@ -12,10 +12,10 @@ from pydantic import Field, model_validator
 from workflow.plan.vocabulary import (
     Algorithms,
     Count,
-    Curve,
     Expected,
     Flag,
     Id,
+    Label,
     Metric,
     Named,
     OpenSection,
@@ -260,7 +260,7 @@ class PublishedPanel(Section):
     label: Words = said("what tables call it", default="the name of the panel", value="")
     problem: Problem = said("on which problem")
     metric: Metric = said("which metric of ours")
-    relative_to: Curve = said(
+    relative_to: Label = said(
         "the metric is divided by that of this curve, and so are the published numbers if the panel"
         " has that curve",
         default="it is divided by nothing",

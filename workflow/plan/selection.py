@@ -1,4 +1,4 @@
-"""Which runs a curve, a panel or a figure means: names from a paper's YAML against its plan,
+"""Which curves a label, a panel or a figure means: names from a paper's YAML against its plan,
 without any numbers.
 
 Snakemake asks this before anything has run, so it imports no numerical library.
@@ -18,7 +18,7 @@ from workflow.plan.paper import Paper
 from workflow.plan.published_numbers import Series
 from workflow.plan.sections import ExperimentEntry, PublishedPanel
 from workflow.plan.vocabulary import Section
-from workflow.trace.curves import DEFAULT, Curve, PlanError, Study, algorithm_of
+from workflow.trace.curves import DEFAULT, AnyCurve, Curve, PlanError, algorithm_of
 
 Line = Mapping[str, Any]  # of a section of a paper's YAML
 M = TypeVar("M", bound=Section)
@@ -47,9 +47,11 @@ def _named(paper: Paper, problem: str, label: str, reading: str, variant: str) -
     return problem, f"{name}+{variant}" if variant and "+" not in name else name
 
 
-def planned(paper: Paper, problem: str, label: str, variant: str = DEFAULT) -> Curve | None:
-    """The curve of a label under the default reading; None where none is planned."""
-    return paper.aliases.get(_named(paper, problem, label, DEFAULT, variant))
+def planned(
+    paper: Paper, problem: str, label: str, variant: str = DEFAULT, *, reading: str = DEFAULT
+) -> Curve | None:
+    """The same; None where none is planned."""
+    return paper.aliases.get(_named(paper, problem, label, reading, variant))
 
 
 def is_left_out(
@@ -70,7 +72,7 @@ def is_left_out(
 
 
 def in_scale(paper: Paper, problem: str, labels: Iterable[str], **how: str) -> list[str]:
-    """The curves that this scale does not leave out on a problem; `how` as for `is_left_out`."""
+    """The labels that this scale does not leave out on a problem; `how` as for `is_left_out`."""
     return [label for label in labels if not is_left_out(paper, problem, label, **how)]
 
 
@@ -111,9 +113,9 @@ def table_of(paper: Paper, name: str) -> lines.AnyTable:
     return TABLE.validate_python(entry_of(paper, "tables", name))
 
 
-def figure_runs(paper: Paper, name: str) -> list[Curve | Study]:
+def figure_runs(paper: Paper, name: str) -> list[AnyCurve]:
     """Every run whose records a figure reads."""
-    runs: list[Curve | Study] = []
+    runs: list[AnyCurve] = []
     for panel in panel_options(paper, name):
         levels = panel.lines.values()
         runs += [paper.study(one.study) for one in levels if isinstance(one, lines.Level)]
@@ -150,18 +152,16 @@ def published_series(paper: Paper, panel: lines.Drawing) -> dict[str, Series]:
         # what is divided by one of its own curves is printed undivided
         base = "" if one.relative_to in series else one.relative_to
         if (panel.problem, panel.metric, panel.relative_to) == (one.problem, one.metric, base):
-            found = {**series_from(series, one.known), **found}
+            found = {**{by: _from(of, one.known) for by, of in series.items()}, **found}
     labels: dict[str, str] = {}  # of several curves of one method the first one stands for it
     for label in panel.curves:
         labels.setdefault(algorithm_of(label), label)
     return {label: found[method] for method, label in labels.items() if method in found}
 
 
-def series_from(series: Mapping[str, Series], known: int) -> dict[str, Series]:
-    """Series whose x counts from the first evaluation of ours on, after `known` ones."""
-    return {
-        method: replace(one, x=tuple(x - known for x in one.x)) for method, one in series.items()
-    }
+def _from(series: Series, known: int) -> Series:
+    """A series whose x counts from the first evaluation of ours on, after `known` ones."""
+    return replace(series, x=tuple(x - known for x in series.x))
 
 
 def places(paper: Paper, panel: lines.FigureLine) -> list[tuple[str, Curve]]:
@@ -212,7 +212,7 @@ def table_curves(paper: Paper, line: lines.DiagnosticsTable | lines.FeasibleTabl
     ]
 
 
-def table_runs(paper: Paper, name: str) -> Sequence[Curve | Study]:
+def table_runs(paper: Paper, name: str) -> Sequence[AnyCurve]:
     """Every run whose records a table needs. Raises PlanError."""
     line = table_of(paper, name)
     if isinstance(line, WITHOUT_RUNS):
@@ -227,13 +227,13 @@ def table_runs(paper: Paper, name: str) -> Sequence[Curve | Study]:
     return [companion for curve in curves for companion in companions(paper, curve)]
 
 
-def tabulated_runs(paper: Paper, name: str) -> Sequence[Curve | Study]:
+def tabulated_runs(paper: Paper, name: str) -> Sequence[AnyCurve]:
     """Those that a table needs, and those of which it says how many there are. What is published is
     compared with all settings of its experiments: with all runs of the paper.
     """
     line = table_of(paper, name)
     if isinstance(line, lines.PublishedTable):
-        return paper.parts if published_curves(paper) else []
+        return paper.every_curve if published_curves(paper) else []
     if isinstance(line, lines.ParametersTable):
         places = product(line.problems or paper.entry["problems"], line.algorithms)
         return [paper.aliases[place] for place in places if place in paper.aliases]
@@ -281,17 +281,17 @@ def picture_curves(paper: Paper, name: str) -> list[Curve]:
 
 
 def complete(
-    run: Mapping[str, Collection[str]], labels: Sequence[str]
+    there: Mapping[str, Collection[str]], labels: Sequence[str]
 ) -> tuple[list[str], list[str]]:
-    """The problems and curves of which every pair was run, given the curves that were run on each
+    """The problems and labels of which every pair was run, given the labels that are there on each
     problem.
 
     First go the problems on which fewer than half of the curves were run, then the curves that a
     remaining problem lacks.
     """
-    problems = [problem for problem, there in run.items() if 2 * len(there) >= len(labels)]
+    problems = [problem for problem, some in there.items() if 2 * len(some) >= len(labels)]
     return problems, [
-        label for label in labels if all(label in run[problem] for problem in problems)
+        label for label in labels if all(label in there[problem] for problem in problems)
     ]
 
 

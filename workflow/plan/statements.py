@@ -19,13 +19,13 @@ from workflow.plan.vocabulary import (
     ClaimName,
     Column,
     Count,
-    Curve,
-    Curves,
     Errata,
     ExhibitName,
     Expected,
     Flag,
     Id,
+    Label,
+    Labels,
     Metric,
     Names,
     Number,
@@ -62,7 +62,7 @@ OF_RUNS = {  # what a check of a study does not read
     "known",
 }
 Side = Annotated[
-    Curves | str | float,
+    Labels | str | float,
     Expected("a list of curves, each once, a column of the study, or a number"),
 ]
 
@@ -82,7 +82,7 @@ class Check(Section):
         value="",
         unit="that of the metric",
     )
-    relative_to: Curve = said(
+    relative_to: Label = said(
         "the metric is divided by that of this curve", default="it is divided by nothing", value=""
     )
     problems: Problems = said("on which problems", default="all of them", value=[])
@@ -103,7 +103,7 @@ class Check(Section):
         return self
 
     def listed(self, side: str) -> list[str]:
-        """The curves under `left`, `right`, `curves` or `minus`; none where it is no list."""
+        """The labels under `left`, `right`, `curves` or `minus`; none where it is no list."""
         found = getattr(self, side, None)
         return found if isinstance(found, list) else []
 
@@ -193,7 +193,7 @@ class Ordered(Sides, Opposite, Summarised):
         "what is tested over seeds: the difference, or the logarithm of the ratio",
         value="difference",
     )
-    minus: Curves = said(
+    minus: Labels = said(
         "the smallest of these curves is taken from both sides, each on its problem",
         default="nothing is taken off",
         value=[],
@@ -262,7 +262,7 @@ class Bounds(Section):
 class Lines(Check):
     """A check that looks at whole curves, or at a column of a study."""
 
-    curves: Curves = said("whose runs", default="a column of `study` is read", value=[])
+    curves: Labels = said("whose runs", default="a column of `study` is read", value=[])
     column: Column = said(
         "which column of the study", default="the metric of `curves` is read", value=""
     )
@@ -316,7 +316,7 @@ class Share(Bounds, Summarised):
     """`share`: in how many seeds a number lies within the event's bounds."""
 
     test: Literal["share"] = said("which test")
-    curves: Curves = said("whose runs")
+    curves: Labels = said("whose runs")
     event: Event = said("what has to happen in a seed")
 
 
@@ -351,7 +351,7 @@ AnyCheck = Annotated[
 class Requirement(Section):
     """A hypothesis of the statement: a claim is not decided where what was run does not meet it."""
 
-    curve: Curve = said(
+    curve: Label = said(
         "the curve whose parameter is bounded", default="a study's number is bounded", value=""
     )
     problem: Problem = said("on which problem", default="needed beside `curve`", value="")
@@ -406,13 +406,13 @@ class NullModel(Section):
     holds trivially; whether it does is computed from records, unless it is `always` so.
     """
 
-    curve: Curve = said(
+    curve: Label = said(
         "a curve that searches at random: draws from its evaluations take the place of the claim's"
         " own curves",
         default="another kind is given",
         value="",
     )
-    instead: Curve = said(
+    instead: Label = said(
         "a curve whose own runs take the place of the claim's own curves",
         default="another kind is given",
         value="",

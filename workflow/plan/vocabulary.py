@@ -216,12 +216,12 @@ Metric = Annotated[
         METRICS,
     ),
 ]
-Curve = Annotated[
+Label = Annotated[
     str,
     Expected("a curve, algorithm[@reading][+variant]", r"[^@+]+(?:@[^@+]+)?(?:\+[^@+]+)?"),
     Named("algorithm"),
 ]
-Curves = Annotated[list[Curve], MinLen(1), DISTINCT]
+Labels = Annotated[list[Label], MinLen(1), DISTINCT]
 Names = Annotated[list[Words], MinLen(1), DISTINCT]
 Problem = Annotated[Words, Named("problem")]
 Problems = Annotated[list[Problem], MinLen(1), DISTINCT]

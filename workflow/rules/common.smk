@@ -1,4 +1,4 @@
-# What the rules look up in the plan; everything clever is in workflow/*.py.
+# What the rules look up in the plan; everything clever is in the rooms of workflow/.
 import json
 import os
 import re
@@ -15,13 +15,13 @@ from workflow.data.places import (
 from workflow.plan.exhibits import LEDGER, kinds_of_exhibits, lines_of
 from workflow.plan.wishes import refuse_target
 from workflow.data.simulators import binary
-from workflow.trace import curves
+from workflow.trace.curves import hand_over
 
 # The curves and studies of all papers whose seeds share a process, by these seeds.
 TOGETHER = {}
 for plan in PLAN.values():
-    for seeds, parts in plan.together().items():
-        TOGETHER.setdefault(seeds, []).extend(parts)
+    for seeds, curves in plan.together().items():
+        TOGETHER.setdefault(seeds, []).extend(curves)
 
 
 def any_of(names):
@@ -29,12 +29,12 @@ def any_of(names):
     return f"(?:{'|'.join(map(re.escape, names)) or '-'})"
 
 
-def places(parts):
+def pattern_of(curves):
     # A pattern of `paper/problem/curve`. Snakemake looks through it for every file, so problems with the same curves share them.
     labels, problems = {}, {}
-    for part in parts:
-        problem, label = part.place
-        labels.setdefault(f"{part.paper}/{problem}", []).append(label)
+    for curve in curves:
+        problem, label = curve.place
+        labels.setdefault(f"{curve.paper}/{problem}", []).append(label)
     for problem, names in labels.items():
         problems.setdefault(tuple(sorted(names)), []).append(problem)
     lines = [f"{any_of(some)}/{any_of(names)}" for names, some in problems.items()]
@@ -66,35 +66,28 @@ def at_once(wildcards):
     return PRIORITIES[wildcards.paper] + 5
 
 
-def data_of(part):
-    if "data" not in part.problem_entry:
-        return []
-    path = prepared_path(
-        part.problem_entry["data"],
-        root=Path(),
-        substitutes=substitutes_allowed(SCALE),
-    )
-    return [str(path)]
+def inputs_of(curve):
+    # The prepared data and the simulator of its problem, where it has such.
+    entry, paths = curve.problem_entry, []
+    if "data" in entry:
+        allowed = substitutes_allowed(SCALE)
+        paths.append(prepared_path(entry["data"], root=Path(), substitutes=allowed))
+    if "simulator" in entry:
+        paths.append(binary(entry["simulator"], root=Path()))
+    return list(map(str, paths))
 
 
-def simulator_of(part):
-    name = part.problem_entry.get("simulator")
-    return [] if name is None else [str(binary(name, root=Path()))]
-
-
-def part_of(wildcards):
+def curve_of(wildcards):
     # The curve or the study whose records a job makes.
-    return PLAN[wildcards.paper].part(wildcards.problem, wildcards.curve)
+    return PLAN[wildcards.paper].any_curve(wildcards.problem, wildcards.curve)
 
 
 def needs(wildcards):
-    # The prepared data and the simulator of a run.
-    part = part_of(wildcards)
-    return data_of(part) + simulator_of(part)
+    return inputs_of(curve_of(wildcards))
 
 
 def code_of_run(wildcards):
-    return part_of(wildcards).digest
+    return curve_of(wildcards).digest
 
 
 def given_to_run(wildcards, output):
@@ -102,29 +95,31 @@ def given_to_run(wildcards, output):
     # command that only looks, such as --summary, which has no executor. Since this names the output, Snakemake takes it for
     # no cause to run again: the digest is that.
     runs = workflow.executor_plugin is not None and not workflow.dryrun
-    return curves.hand_over(part_of(wildcards), Path(".snakemake", "given"), write=runs)
+    return hand_over(curve_of(wildcards), Path(".snakemake", "given"), write=runs)
 
 
 def memory(wildcards, attempt):
-    return attempt * costs.memory_mb(part_of(wildcards))
+    return attempt * costs.memory_mb(curve_of(wildcards))
 
 
 def minutes_of(seeds):
     # Of a job that makes so many seeds.
-    return lambda wildcards, attempt: attempt * costs.minutes(part_of(wildcards), seeds)
+    return lambda wildcards, attempt: attempt * costs.minutes(
+        curve_of(wildcards), seeds
+    )
 
 
-def sources_of(parts):
+def sources_of(curves):
     # Records that jobs make, with what their digests hold beside code, and published ones, which are sources of this
     # repository: `local`, not in a remote storage. What a comparison borrows is made by the plan of its own paper.
     by_paper = {}
-    for part in parts:
-        by_paper.setdefault(part.paper, []).append(part)
+    for curve in curves:
+        by_paper.setdefault(curve.paper, []).append(curve)
     found = []
     for paper, own in by_paper.items():
         plan = PLAN[paper]
-        made = [part for part in own if plan.to_make(part)]
-        needed = [path for part in made for path in data_of(part) + simulator_of(part)]
+        made = [curve for curve in own if plan.to_make(curve)]
+        needed = [path for curve in made for path in inputs_of(curve)]
         found += [*plan.records(own), *dict.fromkeys(needed)]
         found += map(local, plan.published(own))
     return found
@@ -139,7 +134,7 @@ def report_files(plan):
     # Lost records, too: where what is drawn from them is there, Snakemake alone would think that nobody needs them any more.
     # Where there are no verdicts, these are made, and wait for every record.
     shown = shown_files(plan, SCALE)
-    records = plan.records(plan.parts) if os.path.exists(shown[0]) else []
+    records = plan.records(plan.every_curve) if os.path.exists(shown[0]) else []
     return [*(path for path in records if not os.path.exists(path)), *shown]
 
 
@@ -150,11 +145,11 @@ def folder_of(wildcards, output):
 
 def read_by(plan):
     # Every curve and study that the report of a paper reads.
-    return [*plan.parts, *plan.borrowed]
+    return [*plan.every_curve, *plan.borrowed]
 
 
 def published_files(plan):
-    there = [part.published for part in read_by(plan) if part.published.exists()]
+    there = [curve.published for curve in read_by(plan) if curve.published.exists()]
     return [local(str(path)) for path in there]
 
 
@@ -163,8 +158,8 @@ def drawn_as(plan):
     def code(wildcards):
         own = {
             str(path): path.stat().st_mtime_ns
-            for part in read_by(plan)
-            for path in map(part.record, part.seeds)
+            for curve in read_by(plan)
+            for path in map(curve.record, curve.seeds)
             if path.exists()
         }
         drawers = {"workflow.draw.report"}

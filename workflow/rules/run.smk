@@ -12,7 +12,7 @@ rule run:
     log:
         "logs/{scale}/{paper}/{problem}/{curve}/{seed}.log",
     wildcard_constraints:
-        paper=f"(?!{places(sum(TOGETHER.values(), []))}/)(?:{'|'.join(PLAN)})",
+        paper=f"(?!{pattern_of(sum(TOGETHER.values(), []))}/)(?:{'|'.join(PLAN)})",
     priority: soon
     conda:
         "../../envs/core.yaml"
@@ -28,7 +28,7 @@ rule run:
         " --given {params.given} -o {output:q} 2> {log:q}"
 
 
-for seeds, parts in TOGETHER.items():
+for seeds, curves in TOGETHER.items():
 
     rule:
         """Make the records of several seeds of a curve or of a study in one process."""
@@ -44,7 +44,7 @@ for seeds, parts in TOGETHER.items():
         log:
             f"logs/{{scale}}/{{paper}}/{{problem}}/{{curve}}/{seeds[0]}-{seeds[-1]}.log",
         wildcard_constraints:
-            paper=f"(?={places(parts)}/)(?:{'|'.join(PLAN)})",
+            paper=f"(?={pattern_of(curves)}/)(?:{'|'.join(PLAN)})",
         priority: soon
         conda:
             "../../envs/core.yaml"

@@ -17,10 +17,17 @@ from workflow.data import simulators
 from workflow.data.places import prepared_path, substitutes_allowed
 from workflow.run import boundary, designs, exact_design, loop
 from workflow.trace import seeds
-from workflow.trace.curves import MISSING, Curve, PlanError, Study, installed, own_parameters
+from workflow.trace.curves import (
+    MISSING,
+    AnyCurve,
+    Curve,
+    PlanError,
+    installed,
+    own_parameters,
+)
 
 
-def build_problem(curve: Curve | Study, seed: int, root: Path = Path()) -> Problem:
+def build_problem(curve: AnyCurve, seed: int, root: Path = Path()) -> Problem:
     """The problem instance of a seed, on the data below `root`; the same for every algorithm."""
     parameters = seeds.with_seed({**own_parameters(curve.problem_entry), **substitute(curve)}, seed)
     if "data" in curve.problem_entry:
@@ -32,7 +39,7 @@ def build_problem(curve: Curve | Study, seed: int, root: Path = Path()) -> Probl
     )
 
 
-def substitute(curve: Curve | Study) -> dict[str, Any]:
+def substitute(curve: AnyCurve) -> dict[str, Any]:
     """The parameters that a problem takes instead of its own where it lacks a library and
     substitutes are allowed.
     """
@@ -45,7 +52,7 @@ def substitute(curve: Curve | Study) -> dict[str, Any]:
     )
 
 
-def data_path(curve: Curve | Study, root: Path) -> Path:
+def data_path(curve: AnyCurve, root: Path) -> Path:
     """The prepared table of a curve's problem, fetched now if no workflow has."""
     from workflow.data import fetch  # takes a quarter of a second, and many problems read no table
 

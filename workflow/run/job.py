@@ -18,7 +18,7 @@ from pathlib import Path
 from workflow.run.lease import Failed
 from workflow.run.target import Target
 from workflow.trace import curves, one_path
-from workflow.trace.curves import Curve, PlanError, Study, parse_seeds
+from workflow.trace.curves import AnyCurve, PlanError, parse_seeds
 
 DEPTH = 5  # of a record below the folder that has results/
 
@@ -109,11 +109,11 @@ def _targets(options: argparse.Namespace) -> list[Target]:
     ]
 
 
-def _planned(options: argparse.Namespace) -> Curve | Study:
+def _planned(options: argparse.Namespace) -> AnyCurve:
     """The curve or study that a command line names. Raises PlanError."""
     # what a job of the workflow does not need
     from workflow.plan.expand import load
     from workflow.plan.wishes import check_folders
 
     check_folders()
-    return load(options.paper, options.scale).part(options.problem, options.curve)
+    return load(options.paper, options.scale).any_curve(options.problem, options.curve)

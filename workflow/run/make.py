@@ -27,7 +27,7 @@ from workflow.run.instance import build_problem, initial_design, parameters_of
 from workflow.run.target import Target
 from workflow.trace import by_digest, record, seeds
 from workflow.trace.atomic import sweep
-from workflow.trace.curves import Curve, Study, with_data
+from workflow.trace.curves import AnyCurve, Curve, Study, with_data
 
 log = logging.getLogger("noregret.run")
 NOTHING: record.Columns = {"evaluation": np.arange(0)}
@@ -43,23 +43,23 @@ def make(target: Target, guard: Guard | None = None) -> None:
         _Run(target.part, target, guard).make()
 
 
-def load(part: Curve | Study) -> None:
+def load(curve: AnyCurve) -> None:
     """Import what every run of a curve or a study needs, and ask once for what they all write."""
-    code(part)
-    if "data" in part.problem_entry:
+    code(curve)
+    if "data" in curve.problem_entry:
         importlib.import_module("workflow.data.fetch")
         importlib.import_module("pandas")  # pyarrow does so when it reads a table
     record.provenance()
 
 
-def code(part: Curve | Study) -> Callable[..., Any]:
+def code(curve: AnyCurve) -> Callable[..., Any]:
     """The class of a curve's algorithm, or the function of a study; what it needs is imported."""
-    if isinstance(part, Curve):
-        for library in part.algorithm_entry.get("libraries", []):
+    if isinstance(curve, Curve):
+        for library in curve.algorithm_entry.get("libraries", []):
             with suppress(ImportError):  # the method says how to get one that is missing
                 importlib.import_module(library)
-        return algorithms.load(part.algorithm_entry["is"])
-    module, _, function = part.function.partition(".")
+        return algorithms.load(curve.algorithm_entry["is"])
+    module, _, function = curve.function.partition(".")
     found: Callable[..., Any] = getattr(
         importlib.import_module(f"workflow.studies.{module}"), function
     )
@@ -83,17 +83,17 @@ class _Run:
 
     def make(self) -> None:
         """Make the record unless it is there."""
-        if not _is_there(self.target, self.digest):
+        if not _is_there(self.target, self.described()):
             try:
-                self.begin()
-                self.go_on()
-                header = self.described() | self.ended()
+                progress = self.begin()
+                self.go_on(progress)
+                header = self.described() | self.ended(progress)
             except TooLong as error:
                 header = self.described() | _timeout(self.target, error, self.columns())
             _write(self.target, header, self.columns())
         self.checkpoint.clear()
 
-    def begin(self) -> None:
+    def begin(self) -> loop.Progress:
         """Build the optimizer and tell it the initial design, or go on from a checkpoint.
 
         Raises TooLong.
@@ -111,23 +111,22 @@ class _Run:
                 parameters,
             )
             self.setup = time.process_time() - began
-        self.progress = self.checkpoint.resume()
-        if self.progress is None:
+        progress = self.checkpoint.resume()
+        if progress is None:
             with self._working():
                 design = initial_design(self.curve, self.seed, self.problem)
-                self.progress = _started(self.curve, optimizer, *design)
+                progress = _started(self.curve, optimizer, *design)
         else:
-            self.work = self.progress.work
-        self.guard.number = self.progress.given + getattr(
-            self.progress, "begun", self.progress.rows
-        )
+            self.work = progress.work
+        self.guard.number = progress.given + getattr(progress, "begun", progress.rows)
+        self.progress = progress
+        return progress
 
-    def go_on(self) -> None:
+    def go_on(self, progress: loop.Progress) -> None:
         """Step by step, saving itself now and then.
 
         Raises TypeError at the first step of an optimizer that could not be saved, TooLong.
         """
-        progress = self._begun
         saved, cost = time.monotonic(), 0.0
         checked = False
         while progress.rows < self.curve.budget:
@@ -141,12 +140,12 @@ class _Run:
                 cost = self.checkpoint.save(progress)
                 saved = time.monotonic()
 
-    def ended(self) -> dict[str, Any]:
+    def ended(self, progress: loop.Progress) -> dict[str, Any]:
         """What is known of a run at its end. Raises TooLong."""
-        given = self._begun.given_seconds
+        given = progress.given_seconds
         return {
             "status": "complete",
-            **self._recommended(),
+            **self._recommended(progress.optimizer),
             "algorithm_parameters": {**self.curve.algorithm_entry, **self.parameters},
             "setup_seconds": self.setup + given,
             "given_seconds": given,
@@ -187,15 +186,14 @@ class _Run:
             "provenance": record.provenance(),
         }
 
-    def _recommended(self) -> dict[str, Any]:
+    def _recommended(self, optimizer: Optimizer) -> dict[str, Any]:
         """What the optimizer recommends at the end, and how good that truly is.
 
         Raises BadAnswer where it is no query, ArithmeticError where it is worth no finite number.
         """
-        optimizer, domain = self._begun.optimizer, self.problem.domain
         with self._working():
-            answer = optimizer.recommend()
-            final = boundary.query(domain, answer, 1, f"{type(optimizer).__name__}.recommend")
+            answer, who = optimizer.recommend(), f"{type(optimizer).__name__}.recommend"
+            final = boundary.query(self.problem.domain, answer, 1, who)
             shown = loop.evaluate(
                 self.problem,
                 final,
@@ -219,12 +217,6 @@ class _Run:
                 yield
         finally:
             self.work += used() - began
-
-    @property
-    def _begun(self) -> loop.Progress:
-        if self.progress is None:
-            raise RuntimeError(f"{self.target.path}: expected a run that has begun")
-        return self.progress
 
 
 def _started(
@@ -252,9 +244,6 @@ def _step(curve: Curve, seed: int, problem: Problem, progress: loop.Progress) ->
 def _make_study(study: Study, target: Target, guard: Guard) -> None:
     run = code(study)
     problem = _problem(study, target, guard)
-    digest = with_data(study.digest, problem.data_sha256)
-    if _is_there(target, digest):
-        return
     header = {
         "paper": study.paper,
         "scale": study.scale,
@@ -262,11 +251,13 @@ def _make_study(study: Study, target: Target, guard: Guard) -> None:
         "problem": study.problem,
         "seed": target.seed,
         "parameters": dict(study.parameters),
-        "digest": digest,
+        "digest": with_data(study.digest, problem.data_sha256),
         "status": "complete",
         "data": problem.data,
         "data_sha256": problem.data_sha256,
     }
+    if _is_there(target, header):
+        return
     began = used()
     try:
         with guard.around():
@@ -280,9 +271,9 @@ def _make_study(study: Study, target: Target, guard: Guard) -> None:
     _write(target, header, columns)
 
 
-def _problem(part: Curve | Study, target: Target, guard: Guard) -> Problem:
+def _problem(curve: AnyCurve, target: Target, guard: Guard) -> Problem:
     """The problem of a seed with a guard around it."""
-    return guard.guarded(guard.built(lambda: build_problem(part, target.seed, target.root)))
+    return guard.guarded(guard.built(lambda: build_problem(curve, target.seed, target.root)))
 
 
 def _timeout(target: Target, error: TooLong, columns: record.Columns) -> dict[str, Any]:
@@ -306,14 +297,14 @@ def peak_mib() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 
 
-def _is_there(target: Target, digest: str) -> bool:
-    """Whether the record of a digest was made before, at its place or handed out from the store.
-    Another record in its place is taken into the store.
+def _is_there(target: Target, header: record.Header) -> bool:
+    """Whether the record with the digest of a header was made before, at its place or handed out
+    from the store. Another record in its place is taken into the store.
 
     Raises BadRecord where that is no record, or where a file of the user's has another one.
     """
     found = record.read(target.path) if target.path.exists() else None
-    if found is not None and found.header.get("digest") != digest:
+    if found is not None and found.header.get("digest") != header["digest"]:
         if not target.stored:
             raise record.BadRecord(
                 f"{target.path}: expected no file, or this very run, found another record: name"
@@ -324,14 +315,7 @@ def _is_there(target: Target, digest: str) -> bool:
     if target.again:
         return False
     if found is None and target.stored:
-        part = target.part
-        names = (
-            {"problem": part.problem_name, "algorithm": part.algorithm}
-            if isinstance(part, Curve)
-            else {"problem": part.problem, "study": part.id}
-        )
-        said = {"paper": part.paper, **names, "digest": digest, "seed": target.seed}
-        kept = by_digest.place(target.root, said)
+        kept = by_digest.place(target.root, header)
         found = by_digest.finished(kept)
         if found is not None:
             by_digest.hand_out(kept, target.path)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from workflow.run import lease
-from workflow.trace.curves import Curve, Study
+from workflow.trace.curves import AnyCurve
 
 TIMEOUT = 3600.0  # seconds, where the problem's line in papers/*.yaml has no `timeout`
 
@@ -23,7 +23,7 @@ class Target:
     to wait for another process that makes the record.
     """
 
-    part: Curve | Study
+    part: AnyCurve
     seed: int
     path: Path
     root: Path = Path()

@@ -25,19 +25,18 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from workflow.trace.atomic import atomic
-from workflow.trace.record import BadRecord
+from workflow.trace.record import BadRecord, Header
 
 KEY = b"noregret.published"
 SEAL = "published_sha256"  # of what is kept of a record: its header and its columns
 CARRIED = "carried"  # the digests that a record had before, and what showed its trace the same
-LABEL = "other_code"  # of a record that today's code is known, or taken, to make otherwise
+OF_OTHER_CODE = "other_code"  # of a record that today's code is known, or taken, to make otherwise
 FORMAT = 1
 LARGEST = 2_000_000  # bytes of a file
 LEVEL = 19  # of zstd: written once, read often
 REPEATED = 4  # rows of a column for each of its values, from which on a dictionary is smaller
 SEED = "seed"
 WHOLE = 1 << 26  # bytes of a page: a column is one
-Header = Mapping[str, Any]
 Labels = Mapping[str, str]
 Some = tuple[NDArray[np.int64], NDArray]  # rows, in their order, and the values there
 

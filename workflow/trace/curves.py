@@ -31,7 +31,7 @@ RESERVED = frozenset(
         *("room", "seeds", "simulator", "substitute", "timeout"),
     }
 )
-Seed = tuple[str, int]  # a run by its name, and one of its seeds
+Run = tuple[str, int]  # the name of a curve or a study, and a seed
 
 
 class PlanError(ValueError):
@@ -56,7 +56,7 @@ class Seeded(ABC):
 
     @property
     @abstractmethod
-    def labels(self) -> dict[str, str]:
+    def columns(self) -> dict[str, str]:
         """What tells its rows from others' in a table of published records."""
 
     @property
@@ -106,14 +106,14 @@ class Curve(Seeded):
     @property
     def label(self) -> str:
         """`algorithm[@reading][+variant]`: how figures and claims name the curve on its problem."""
-        return curve_name(self.algorithm, self.algorithm_reading, self.variant)
+        return label_of(self.algorithm, self.algorithm_reading, self.variant)
 
     @property
     def place(self) -> tuple[str, str]:
         return self.problem_name, self.label
 
     @property
-    def labels(self) -> dict[str, str]:
+    def columns(self) -> dict[str, str]:
         return {
             "paper": self.paper,
             "problem": self.problem,
@@ -158,8 +158,12 @@ class Study(Seeded):
         return STUDIES, self.id
 
     @property
-    def labels(self) -> dict[str, str]:
+    def columns(self) -> dict[str, str]:
         return {"paper": self.paper, "study": self.id}
+
+
+# A study counts as a curve of the problem `studies`
+AnyCurve = Curve | Study
 
 
 def parse_seeds(text: str) -> tuple[int, ...]:
@@ -209,7 +213,7 @@ def problem_name(problem: str, reading: str) -> str:
     return f"{problem}@{reading}" if reading else problem
 
 
-def curve_name(algorithm: str, reading: str, variant: str) -> str:
+def label_of(algorithm: str, reading: str, variant: str) -> str:
     """`algorithm[@reading][+variant]`."""
     return algorithm + (f"@{reading}" if reading else "") + (f"+{variant}" if variant else "")
 
@@ -219,18 +223,18 @@ def algorithm_of(label: str) -> str:
     return label.partition("@")[0].partition("+")[0]
 
 
-def as_json(part: Curve | Study) -> str:
+def as_json(curve: AnyCurve) -> str:
     """What decides the runs of a curve or a study, on one line: all but their seeds, of which each
     job is told some.
     """
-    return json.dumps({**vars(part), "seeds": []})
+    return json.dumps({**vars(curve), "seeds": []})
 
 
-def hand_over(part: Curve | Study, folder: Path, *, write: bool = True) -> str:
+def hand_over(curve: AnyCurve, folder: Path, *, write: bool = True) -> str:
     """A file in a folder, named by its content, that says what decides the runs of a curve or a
     study. Without `write` it is only named.
     """
-    text = as_json(part)
+    text = as_json(curve)
     path = folder / f"{hashlib.sha256(text.encode()).hexdigest()[:16]}.json"
     if write and not path.exists():
         folder.mkdir(parents=True, exist_ok=True)
@@ -239,8 +243,8 @@ def hand_over(part: Curve | Study, folder: Path, *, write: bool = True) -> str:
     return str(path)
 
 
-def from_json(text: str) -> Curve | Study:
-    """The curve or the study of which that was written, without seeds. Raises PlanError."""
+def from_json(text: str) -> AnyCurve:
+    """The inverse of `as_json`: a curve or a study without seeds. Raises PlanError."""
     try:
         fields = json.loads(text)
         kind = Study if "function" in fields else Curve

@@ -1,5 +1,5 @@
-"""The map of claims under settings: a curve for each pair that is affected, coloured and marked by
-its outcome, and nothing cut off.
+"""The map of claims under settings: a cell for each pair of a claim and a setting, coloured
+and marked by its outcome, and nothing cut off.
 """
 
 import pandas as pd

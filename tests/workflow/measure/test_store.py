@@ -177,7 +177,7 @@ def test_where_there_is_no_record_the_published_one_is_read(published):
     shutil.rmtree(toy.root / "results")
     for options in ({}, {"partial": True}):
         store = toy.store(**options)
-        store.check(toy.paper.parts)
+        store.check(toy.paper.every_curve)
         for name, values in expected.items():
             assert_allclose(store.values(curve, name), values, rtol=1e-6 * (name == "seconds"))
         np.testing.assert_array_equal(store.values(study, "ratio"), ratio)
@@ -217,7 +217,7 @@ def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labell
     path = toy.root / curve.published
     kept = curve_file.read(path)[1]
     stale = replace(kept, header={**kept.header, "digest": "f" * 64})
-    curve_file.merge(path, curve.labels, {1: stale}, replace=True)
+    curve_file.merge(path, curve.columns, {1: stale}, replace=True)
     assert toy.store().made_by_other_code(curve) == ()  # there is a current one of ours
     (toy.root / curve.record(1)).unlink()
     for options in ({}, {"partial": True}):

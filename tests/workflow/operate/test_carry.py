@@ -61,7 +61,7 @@ class Changing(synthetic.Toy):
     def rerun(self, candidate, folder):
         self.run.append(f"{candidate.path.parent.name}/{candidate.path.stem}")
         found = record.read(self.root / candidate.path)
-        (part,) = [one for one in self.paper.parts if one.folder == candidate.path.parent]
+        (part,) = [one for one in self.paper.every_curve if one.folder == candidate.path.parent]
         columns = dict(found.columns)
         if self.run[-1] in self.differing:
             name = "y" if "y" in columns else "t"
@@ -91,15 +91,15 @@ def toy(tmp_path, monkeypatch, plan_of):
 
 
 def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy, capsys):
-    before = {run.name: toy.headers(run) for run in toy.paper.parts}
-    kept = {run.name: curve_file.read(toy.root / run.published) for run in toy.paper.parts}
+    before = {run.name: toy.headers(run) for run in toy.paper.every_curve}
+    kept = {run.name: curve_file.read(toy.root / run.published) for run in toy.paper.every_curve}
     toy.change("faster")
     assert carry.main(["--check"]) == 1
     said = capsys.readouterr().err
     assert said.count("run `make carry`") == 3 and "lemma.parquet: expected records of" in said
     assert carry.main(["--cores", "2"]) == 0
     assert len(toy.run) == 8  # three of five of each curve, both of the study
-    for run in toy.paper.parts:
+    for run in toy.paper.every_curve:
         found = curve_file.read(toy.root / run.published)  # its seals hold
         checked = sorted(
             f"{run.name.partition('/')[2]}/{name.split('/')[1]}"
@@ -128,7 +128,7 @@ def test_what_was_compared_beforehand_is_carried_without_a_run(toy, capsys):
     assert carry.main(["--check"]) == 1 and toy.run == []
     assert carry.main(["--equal", "hashes of 20 runs agree"]) == carry.main(["--check"]) == 0
     assert toy.run == [] and "hashes of 20 runs agree" in capsys.readouterr().out
-    for run in toy.paper.parts:
+    for run in toy.paper.every_curve:
         for header in toy.headers(run).values():
             (audit,) = header["carried"]
             assert (audit["checked"], audit["because"]) == ([], "hashes of 20 runs agree")

@@ -65,7 +65,7 @@ def changed(root, change):
 def test_what_it_borrows_are_the_papers_own_runs_and_nobody_makes_them_twice(root):
     plan, paper = load("today", "paper", root=root), load("mini", "paper", root=root)
     assert [curve.name for curve in plan.curves] == ["today/small/rival", "today/large/rival"]
-    assert not any("mini" in path for path in plan.records(plan.parts))
+    assert not any("mini" in path for path in plan.records(plan.every_curve))
     for place in [("small", "greedy"), ("large", "greedy"), ("small", "greedy@bold")]:
         mine, theirs = plan.curve(*place), paper.curve(*place)
         assert mine.digest == theirs.digest

@@ -31,12 +31,12 @@ def table(monkeypatch):
 @pytest.mark.parametrize(
     ("problem", "curve", "evaluations", "expected"),
     [
-        ("p", "A", 100, Cost(40.0, 50.0, 300, measured=True)),
-        ("p", "A", 10, Cost(4.0, 5.0, 300, measured=True)),
-        ("p", "A", 200, Cost(80.0, 100.0, 300, measured=False)),  # longer than it was measured
-        ("p", "A+wide", 100, Cost(80.0, 90.0, 400, measured=False)),  # the dearest there
-        ("p@harder", "A", 100, Cost(80.0, 90.0, 400, measured=False)),
-        ("r", "A", 50, Cost(100.0, 120.0, 500, measured=False)),  # the dearest anywhere
+        ("p", "A", 100, Cost(40.0, 50.0, 300)),
+        ("p", "A", 10, Cost(4.0, 5.0, 300)),
+        ("p", "A", 200, Cost(80.0, 100.0, 300)),  # longer than it was measured
+        ("p", "A+wide", 100, Cost(80.0, 90.0, 400)),  # the dearest there
+        ("p@harder", "A", 100, Cost(80.0, 90.0, 400)),
+        ("r", "A", 50, Cost(100.0, 120.0, 500)),  # the dearest anywhere
         ("p", "B", 100, costs.UNKNOWN),
     ],
 )
@@ -48,15 +48,15 @@ def test_a_run_costs_what_its_curve_took_or_the_dearest_that_resembles_it(
 
 @pytest.mark.usefixtures("table")
 def test_a_method_of_another_paper_costs_what_it_took_there():
-    assert costs.estimate("other", "p", "A", 50) == Cost(100.0, 120.0, 500, measured=False)
+    assert costs.estimate("other", "p", "A", 50) == Cost(100.0, 120.0, 500)
 
 
 @pytest.mark.usefixtures("table")
 def test_a_study_costs_what_was_measured_or_what_the_dearest_does():
     study = Study("toy", "paper", "short", (0,), "p", "f", {}, {})
-    assert costs.of(study) == Cost(2.0, 3.0, 150, measured=True)
+    assert costs.of(study) == Cost(2.0, 3.0, 150)
     assert costs.of(replace(study, scale="smoke")).seconds == pytest.approx(0.2)
-    assert costs.of(replace(study, id="new")) == Cost(70.0, 75.0, 900, measured=False)
+    assert costs.of(replace(study, id="new")) == Cost(70.0, 75.0, 900)
     assert costs.of(replace(study, paper="other")) == costs.UNKNOWN
 
 
@@ -73,7 +73,7 @@ def test_no_limit_of_a_job_is_below_what_its_published_runs_took():
     """In seconds of a job with as many seeds, and in MiB of each of them; of comparisons, too."""
     published = {line[:3]: line for line in costs.table()}
     for name in resolve.planned():
-        for part in load(name, "paper").parts:
+        for part in load(name, "paper").every_curve:
             if line := published.get((part.paper, *part.place)):
                 for seeds in (1, len(part.seeds)):
                     assert 60 * costs.minutes(part, seeds) > seeds * line.most, part.name

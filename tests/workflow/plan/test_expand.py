@@ -449,12 +449,12 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
     """Seeds of a dear run, all of another one, one of a study's; reports wait for their files."""
     whole = expand.load("lcbo", "paper")
     dear = max(whole.curves, key=lambda curve: costs.of(curve).seconds * (len(curve.seeds) > 4))
-    gone, study = min(whole.curves, key=costs.seconds), whole.parts[-1]
+    gone, study = min(whole.curves, key=costs.seconds), whole.every_curve[-1]
     published = {(dear.name, dear.seeds[2]), (study.name, study.seeds[0])}
     published |= {(gone.name, seed) for seed in gone.seeds}
     plan = replace(whole, not_made=frozenset(published))
-    every = {(part.name, seed) for part in whole.parts for seed in part.seeds}
-    made = [(part.name, seed) for part in plan.parts for seed in plan.to_make(part)]
+    every = {(part.name, seed) for part in whole.every_curve for seed in part.seeds}
+    made = [(part.name, seed) for part in plan.every_curve for seed in plan.to_make(part)]
     assert sorted(made) == sorted(every - published)
     together = [part for parts in plan.together().values() for part in parts]
     assert gone not in together and study not in together  # some of their seeds are published
@@ -466,7 +466,7 @@ def test_no_job_makes_what_is_lent_and_the_rest_is_made_once():
 
 @pytest.mark.parametrize("paper", [*resolve.papers(), *resolve.comparisons()])
 def test_a_job_is_given_what_the_plan_says(paper):
-    for part in expand.load(paper, "paper").parts:
+    for part in expand.load(paper, "paper").every_curve:
         given = curves.from_json(curves.as_json(part))
         assert replace(given, seeds=part.seeds) == part
         assert json.dumps(given.problem_entry) == json.dumps(part.problem_entry)  # order, too
@@ -481,7 +481,7 @@ def test_what_no_workflow_gives_is_refused_in_a_sentence():
 def test_the_cheapest_paper_begins():
     plans = [expand.load(name, "paper") for name in resolve.papers()]
     found = expand.priorities(plans)
-    price = {plan.name: sum(map(costs.seconds, plan.parts)) for plan in plans}
+    price = {plan.name: sum(map(costs.seconds, plan.every_curve)) for plan in plans}
     assert sorted(found, key=found.get, reverse=True) == sorted(price, key=price.get)
 
 
