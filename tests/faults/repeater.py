@@ -48,10 +48,10 @@ def main():
         print(json.dumps(answer), file=answers, flush=True)
 
 
-def warm(paper, problem, curve):
+def warm(paper, problem, label):
     """Make a record here, and remove it."""
-    part = load(paper, "smoke").any_curve(problem, curve)
-    make.make(Target(part, 0, part.record(0)))
+    curve = load(paper, "smoke").any_curve(problem, label)
+    make.make(Target(curve, 0, curve.record(0)))
     shutil.rmtree("results")
 
 

@@ -79,8 +79,8 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
     Raises PlanError for a mistake in a paper's YAML.
     """
     found, records = Survey(), PublishedRecords(root)
-    for folder, runs in verify.published(root, scale, papers):
-        planned = {run.published: run for run in runs}
+    for folder, here in verify.published(root, scale, papers):
+        planned = {curve.published: curve for curve in here}
         for file in sorted(folder.rglob("*.parquet")):
             path = file.relative_to(root)
             if path not in planned:
@@ -132,19 +132,19 @@ def _key(one: Candidate) -> tuple[str, ...]:
     """What all records of a group have in common: what was run, the commit that made them, what
     they were carried over, and the kinds of their parameters.
     """
-    run, how = one.run, ""
-    if isinstance(run, Study):
-        what = f"studies {run.id} {run.function} {run.problem_entry['is']}"
+    curve, how = one.curve, ""
+    if isinstance(curve, Study):
+        what = f"studies {curve.id} {curve.function} {curve.problem_entry['is']}"
     else:
         sides = (
-            (run.algorithm_entry["is"], run.algorithm_reading),
-            (run.problem_entry["is"], run.problem_reading),
+            (curve.algorithm_entry["is"], curve.algorithm_reading),
+            (curve.problem_entry["is"], curve.problem_reading),
         )
         what = " at ".join("@".join(filter(None, side)) for side in sides)
-        kinds = [_kinds(run.algorithm_entry), _kinds(run.problem_entry), run.is_async]
+        kinds = [_kinds(curve.algorithm_entry), _kinds(curve.problem_entry), curve.is_async]
         how = json.dumps(kinds, sort_keys=True)
     history = [[each["commit"], each["checked"]] for each in one.header.get(CARRIED, [])]
-    return f"{run.paper} {run.scale} {what}", _commit(one.header), json.dumps(history), how
+    return f"{curve.paper} {curve.scale} {what}", _commit(one.header), json.dumps(history), how
 
 
 def _kinds(value: Any) -> Any:
@@ -158,14 +158,14 @@ def _kinds(value: Any) -> Any:
 
 def other_parameters(one: Candidate) -> list[str]:
     """The parameters of a record that are not today's, by name."""
-    run, header = one.run, one.header
-    if isinstance(run, Study):
-        pairs = [(header.get("parameters", run.parameters), run.parameters)]
+    curve, header = one.curve, one.header
+    if isinstance(curve, Study):
+        pairs = [(header.get("parameters", curve.parameters), curve.parameters)]
     else:
         pairs = [
-            (header.get("algorithm_parameters", run.algorithm_entry), run.algorithm_entry),
-            (header.get("problem_parameters", run.problem_entry), run.problem_entry),
-            ({"budget": header.get("budget", run.budget)}, {"budget": run.budget}),
+            (header.get("algorithm_parameters", curve.algorithm_entry), curve.algorithm_entry),
+            (header.get("problem_parameters", curve.problem_entry), curve.problem_entry),
+            ({"budget": header.get("budget", curve.budget)}, {"budget": curve.budget}),
         ]
     found = []
     for pair in pairs:
@@ -196,7 +196,7 @@ def write(root: Path, changes: Iterable[tuple[Candidate, Header]]) -> None:
     """Put fields into the headers of records. Raises BadRecord, TooLarge."""
     files: dict[Path, tuple[Any, dict[int, Header]]] = {}
     for one, fields in changes:
-        _, seeds = files.setdefault(one.run.published, (one.run.columns, {}))
+        _, seeds = files.setdefault(one.curve.published, (one.curve.columns, {}))
         seeds[one.seed] = fields
     for path, (labels, seeds) in files.items():
         curve_file.amend(root / path, labels, seeds)
@@ -279,7 +279,7 @@ def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterato
 
 def unsettled(found: Survey) -> list[str]:
     """What `make check` refuses, in sentences."""
-    counts = Counter(one.run.published for one in found.stale if OF_OTHER_CODE not in one.header)
+    counts = Counter(one.curve.published for one in found.stale if OF_OTHER_CODE not in one.header)
     return [
         *found.wrong,
         *(

@@ -58,7 +58,7 @@ OTHER_CODE = "other code, parameters or data than today's made them"
 class Candidate:
     """A record of a run that the present plan makes: in results/, or a published one."""
 
-    run: AnyCurve
+    curve: AnyCurve
     seed: int
     header: Header
     is_published: bool = False
@@ -66,31 +66,31 @@ class Candidate:
     @property
     def path(self) -> Path:
         """Where the record lies, or would lie if it was made here."""
-        return self.run.record(self.seed)
+        return self.curve.record(self.seed)
 
     @property
     def place(self) -> str:
         """`problem/curve/seed`, or `studies/id/seed`."""
-        return "/".join((*self.run.place, str(self.seed)))
+        return "/".join((*self.curve.place, str(self.seed)))
 
     @property
     def name(self) -> str:
-        return f"{self.run.published} seed {self.seed}" if self.is_published else str(self.path)
+        return f"{self.curve.published} seed {self.seed}" if self.is_published else str(self.path)
 
     @property
     def command(self) -> tuple[str, ...]:
         """What `workflow.run` is given to make it."""
-        return (self.run.paper, *self.run.place, str(self.seed), "--scale", self.run.scale)
+        return (self.curve.paper, *self.curve.place, str(self.seed), "--scale", self.curve.scale)
 
     @property
     def seconds(self) -> float:
         """CPU seconds that it takes, about."""
-        return float(self.header.get("cpu_seconds", costs.of(self.run).seconds))
+        return float(self.header.get("cpu_seconds", costs.of(self.curve).seconds))
 
     @property
     def today(self) -> str:
         """The digest that it has if it is made today."""
-        return digest_today(self.run, self.header)
+        return digest_today(self.curve, self.header)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,9 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
     paths = sorted(file.relative_to(root) for file in files)
     paths = [path for path in paths if not papers or path.parts[2] in papers]
     planned = {
-        run.folder: run for place in {path.parts[1:3] for path in paths} for run in runs(*place)
+        curve.folder: curve
+        for place in {path.parts[1:3] for path in paths}
+        for curve in planned_curves(*place)
     }
     for path in paths:
         try:
@@ -134,16 +136,16 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
         except BadRecord as error:
             found.damaged[path] = str(error)
             continue
-        run = planned.get(path.parent)
-        if run is None or not path.stem.isdecimal():
+        curve = planned.get(path.parent)
+        if curve is None or not path.stem.isdecimal():
             found.left_out[OTHER_CODE] += header.get("status", "complete") == "complete"
         else:
-            _sort(found, Candidate(run, int(path.stem), header))
+            _sort(found, Candidate(curve, int(path.stem), header))
     there, records = set(paths), PublishedRecords(root)
     for _, here in published(root, scale, papers):
-        for run in here:
-            for seed, header in records.headers(run).items():
-                one = Candidate(run, seed, header, is_published=True)
+        for curve in here:
+            for seed, header in records.headers(curve).items():
+                one = Candidate(curve, seed, header, is_published=True)
                 if one.path not in there:
                     _sort(found, one)
     return found
@@ -154,7 +156,7 @@ def _sort(found: Survey, one: Candidate) -> None:
         return
     if one.header.get("digest") != one.today:
         found.left_out[OTHER_CODE] += 1
-    elif why := lacking(one.run, one.header):
+    elif why := lacking(one.curve, one.header):
         found.left_out[why] += 1
     else:
         found.candidates.append(one)
@@ -168,11 +170,11 @@ def published(
     """
     for folder in sorted((root / PUBLISHED).glob(f"{scale or '*'}/*")):
         if not papers or folder.name in papers:
-            yield folder, runs(*folder.parts[-2:])
+            yield folder, planned_curves(*folder.parts[-2:])
 
 
-def runs(scale: str, paper: str) -> list[AnyCurve]:
-    """The runs of a plan; none where there is no such paper or scale."""
+def planned_curves(scale: str, paper: str) -> list[AnyCurve]:
+    """All curves of a plan; none where there is no such paper or scale."""
     if paper not in resolve.planned() or scale not in reader.read(paper)["scales"]:
         return []
     return load(paper, scale).every_curve
@@ -240,9 +242,9 @@ def affordable(candidates: Sequence[Candidate], *, seed: int, minutes: float) ->
     """Of each paper candidates that are made in so many CPU minutes together, drawn at random, in
     their order.
     """
-    left, drawn = dict.fromkeys({one.run.paper for one in candidates}, 60.0 * minutes), []
+    left, drawn = dict.fromkeys({one.curve.paper for one in candidates}, 60.0 * minutes), []
     for i in _shuffled(candidates, seed):
-        price, paper = candidates[i].seconds + START, candidates[i].run.paper
+        price, paper = candidates[i].seconds + START, candidates[i].curve.paper
         if price <= left[paper]:
             left[paper] -= price
             drawn.append(i)
@@ -258,7 +260,7 @@ def judge(candidate: Candidate, root: Path) -> Judged:
     recorded: Record | Kept
     try:
         if candidate.is_published:
-            recorded = curve_file.read(root / candidate.run.published)[candidate.seed]
+            recorded = curve_file.read(root / candidate.curve.published)[candidate.seed]
         else:
             recorded = record.read(root / candidate.path)
     except BadRecord as error:
@@ -445,7 +447,7 @@ class _Anew(Store):
 
     def __init__(self, paper: Paper, root: Path, candidate: Candidate, again: Record) -> None:
         super().__init__(paper, root, partial=True, other_code=True)
-        self._one = candidate.run.name, candidate.seed
+        self._one = candidate.curve.name, candidate.seed
         # as the other seeds are read, so that what is not published makes no difference
         self._again = restored(condensed(again)) if candidate.is_published else again
 
@@ -458,13 +460,13 @@ class _Anew(Store):
 
 def verdicts(candidate: Candidate, again: Record, root: Path) -> str:
     """What becomes of the verdicts that read a record with the one made again in its place."""
-    run, said = candidate.run, list[str]()
-    plan = load(run.paper, run.scale)
+    curve, said = candidate.curve, list[str]()
+    plan = load(curve.paper, curve.scale)
     before = Store(plan, root, partial=True, other_code=True)
     after = _Anew(plan, root, candidate, again)
     for claim in stated(plan):
         try:
-            if run.name not in {one.name for one in runs_of_claim(plan, claim)}:
+            if curve.name not in {one.name for one in runs_of_claim(plan, claim)}:
                 continue
             was, now = (by_default(plan, store, claim).verdict for store in (before, after))
             became = f"stays {now}" if now == was else f"becomes {now}, was {was}"

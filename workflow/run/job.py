@@ -90,12 +90,12 @@ def main(arguments: list[str] | None = None) -> int:
 def _targets(options: argparse.Namespace) -> list[Target]:
     """The records that a command line names. Raises PlanError."""
     seeds = parse_seeds(options.seeds)
-    part = (
+    curve = (
         curves.from_json(options.given.read_text(encoding="utf-8"))
         if options.given
         else _planned(options)
     )
-    outputs = options.output or [part.record(seed) for seed in seeds]
+    outputs = options.output or [curve.record(seed) for seed in seeds]
     if len(outputs) != len(seeds):
         raise PlanError(
             f"-o: expected a file for each of {len(seeds)} seeds, got {len(outputs)} files"
@@ -104,7 +104,7 @@ def _targets(options: argparse.Namespace) -> list[Target]:
     again = os.environ.get("NOREGRET_AGAIN") == "1"
     stored = bool(options.given) or options.output is None
     return [
-        Target(part, seed, path, root, again, stored, options.checkpoint_every, options.wait)
+        Target(curve, seed, path, root, again, stored, options.checkpoint_every, options.wait)
         for seed, path in zip(seeds, outputs, strict=True)
     ]
 

@@ -37,10 +37,10 @@ def make(target: Target, guard: Guard | None = None) -> None:
     """Make a record unless it is there, complete and current."""
     guard = Guard(target.seed) if guard is None else guard
     sweep(target.path)  # who holds the lease is alone here
-    if isinstance(target.part, Study):
-        _make_study(target.part, target, guard)
+    if isinstance(target.curve, Study):
+        _make_study(target.curve, target, guard)
     else:
-        _Run(target.part, target, guard).make()
+        _Run(target.curve, target, guard).make()
 
 
 def load(curve: AnyCurve) -> None:

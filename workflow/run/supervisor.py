@@ -46,7 +46,7 @@ def _make(target: Target) -> None:
     shared = Shared.new()
     if not target.path.exists():
         with suppress(Exception):  # the run itself says what is wrong
-            load(target.part)
+            load(target.curve)
     status = _run(target, shared, None)
     while _is_overdue(target, status, shared):
         log.warning(
@@ -55,7 +55,7 @@ def _make(target: Target) -> None:
             " papers/%s.yaml)",
             target.path,
             target.timeout,
-            target.part.paper,
+            target.curve.paper,
         )
         status = _run(target, shared, shared.evaluation - 1)
     if not shared.answer:

@@ -23,7 +23,7 @@ class Target:
     to wait for another process that makes the record.
     """
 
-    part: AnyCurve
+    curve: AnyCurve
     seed: int
     path: Path
     root: Path = Path()
@@ -35,12 +35,12 @@ class Target:
     @property
     def who(self) -> str:
         """Paper, problem, curve and seed, as people read them."""
-        return f"{self.part.name} seed {self.seed}"
+        return f"{self.curve.name} seed {self.seed}"
 
     @property
     def timeout(self) -> float:
         """Seconds that one evaluation may take."""
-        return float(self.part.problem_entry.get("timeout", TIMEOUT))
+        return float(self.curve.problem_entry.get("timeout", TIMEOUT))
 
 
 class Shared(ctypes.Structure):

@@ -322,7 +322,9 @@ def test_a_group_is_of_one_commit_one_class_and_one_kind_of_parameters(toy):
     toy.change("faster")
     found = carry.groups(carry.survey(Path()).stale, seed=1)
     sets = {
-        frozenset((one.run.name.split("/", 1)[1], one.header["provenance"]["commit"]) for one in g)
+        frozenset(
+            (one.curve.name.split("/", 1)[1], one.header["provenance"]["commit"]) for one in g
+        )
         for g in (group.records for group in found)
     }
     assert sets == {
@@ -345,7 +347,7 @@ def test_five_percent_of_a_large_group_are_made_again_and_no_timeout(toy):
     one = carry.survey(Path())
     assert one.current == 12 and one.stale == []
     toy.change("faster")
-    first = next(each for each in carry.survey(Path()).stale if each.run.name == "toy/p/A")
+    first = next(each for each in carry.survey(Path()).stale if each.curve.name == "toy/p/A")
     many = [replace(first, seed=i) for i in range(81)]
     late = replace(first, header={**first.header, "status": record.TIMEOUT}, seed=81)
     (group,) = carry.groups([*many, late], seed=1)
