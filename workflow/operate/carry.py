@@ -104,11 +104,11 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
 
 
 def _sort(found: Survey, curve: AnyCurve, seed: int, header: Header) -> None:
-    one, label = Candidate(curve, seed, header, is_published=True), header.get(OF_OTHER_CODE)
+    one, mark = Candidate(curve, seed, header, is_published=True), header.get(OF_OTHER_CODE)
     if header.get("digest") == one.today:
         found.current += 1
-        found.restored += [one] * bool(label)
-    elif label and label["than"] == one.today:
+        found.restored += [one] * bool(mark)
+    elif mark and mark["than"] == one.today:
         found.labelled.append(one)
     else:
         found.stale.append(one)
