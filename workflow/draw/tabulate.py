@@ -30,6 +30,18 @@ LEGEND = (
     "Same run: the reading changes nothing in these runs, it is no independent evidence beside the"
     " default."
 )
+COLUMNS = {  # what the names of some say too little of
+    "low": "low and high are the ends of the 95 % interval of the mean over seeds",
+    "share stuck": "share stuck is that of seeds whose recommendation at the end is not optimal",
+    "recommended most": "recommended most is what most seeds recommend at the end, by how many",
+    "farthest new query": (
+        "farthest new query is the largest distance of a query from all before it, after the"
+        " initial design, in sides of the box"
+    ),
+    "median search from there": (
+        "median search from there counts the evaluations from such a design to a feasible point"
+    ),
+}
 
 
 def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
@@ -88,6 +100,8 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -
     ]
     if "reading" in table and table["reading"].str.endswith(published.SAME).any():
         parts.append(LEGEND)
+    if words := [said for column, said in COLUMNS.items() if column in table]:
+        parts.append(f"Columns: {'; '.join(words)}.")
     if other:
         parts.append(render.quoted(f"Made by other code than today's: {other}."))
     if line.note:
