@@ -19,7 +19,7 @@ from workflow.measure.store import NotRun, Store, made_of, study_table
 from workflow.plan.lines import Drawing, FigureLine, Level
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import draws_instance
-from workflow.plan.selection import panel_options, places, published_series
+from workflow.plan.selection import curves_of_panel, panel_options, published_series
 from workflow.trace.curves import Curve, algorithm_of, own_parameters
 
 ABSCISSA = "(x)"
@@ -193,7 +193,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
     dots: list[Dots] = []
     seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
     dotted = panel.kind == "dots"
-    planned = places(paper, panel)
+    planned = curves_of_panel(paper, panel)
     here = {label for label, _ in planned}
     read: list[tuple[str, Curve, tuple[int, ...], Array]] = []
     common = frozenset[int]() if dotted else _common(paper, store, panel, planned)

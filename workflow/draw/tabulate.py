@@ -20,7 +20,13 @@ from workflow.plan import lines
 from workflow.plan.expand import load
 from workflow.plan.paper import Paper
 from workflow.plan.parameters import dotted
-from workflow.plan.selection import panel_options, places, table_curves, table_of, table_runs
+from workflow.plan.selection import (
+    curves_of_panel,
+    panel_options,
+    table_curves,
+    table_of,
+    table_runs,
+)
 from workflow.trace.atomic import atomic
 from workflow.trace.curves import Curve, PlanError
 from workflow.trace.record import BadRecord
@@ -180,7 +186,7 @@ def _bands(paper: Paper) -> dict[str, list[str]]:
         for panel in panel_options(paper, entry["id"]):
             if panel.study or panel.kind == "dots":
                 continue  # no curves, or none with a band
-            for _, curve in places(paper, panel):
+            for _, curve in curves_of_panel(paper, panel):
                 found.setdefault(curve.name, []).append(BANDS[panel.band])
     return found
 

@@ -23,8 +23,8 @@ from workflow.judge.evidence import (
     Pairs,
     along,
     bound_sides,
-    curves,
     numbers,
+    points,
     sides,
 )
 from workflow.judge.outcomes import OUTSIDE
@@ -525,9 +525,9 @@ TESTS: Mapping[str, tuple[Source, Judge]] = {
     "passes": (bound_sides, _passes),
     "equivalent": (sides, _equivalent),
     "spread": (sides, _spread),
-    "exponent": (curves, _exponent),
+    "exponent": (points, _exponent),
     "monotone": (along, _monotone),
     "share": (numbers, _share),
-    "band": (curves, _band),
+    "band": (points, _band),
     "bound": (bound_sides, _bound),
 }

@@ -270,7 +270,10 @@ def _compares_nothing(paper: Paper, check: AnyCheck, reading: str) -> bool:
     if check.opposite:
         return False
     pairs = [
-        [selection.place(paper, problem, label, reading=reading, variant=variant) for label in both]
+        [
+            selection.curve_of(paper, problem, label, reading=reading, variant=variant)
+            for label in both
+        ]
         for problem in problems_of(paper, check)
         for both in product(
             *(named(paper, check, side, problem, reading) for side in ("left", "right"))
@@ -525,7 +528,7 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
         where = f"{required.parameter} of {label} on {problem}"
         if left_out(evidence.paper, check, problem, label, DEFAULT, evidence.reading):
             return f"{where} belongs to no run of scale {evidence.paper.scale}"
-        values = [_parameter(evidence.place(problem, label), required.parameter)]
+        values = [_parameter(evidence.curve(problem, label), required.parameter)]
     for bound, text, keeps in (
         (required.at_least, "at least", ge),
         (required.at_most, "at most", le),

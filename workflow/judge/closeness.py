@@ -327,7 +327,7 @@ def measured(paper: Paper, store: Store, panel: PublishedPanel, curve: Curve) ->
     if not panel.relative_to:
         return store.values(curve, panel.metric)
     reading = curve.algorithm_reading or curve.problem_reading
-    base = selection.place(paper, curve.problem, panel.relative_to, reading=reading)
+    base = selection.curve_of(paper, curve.problem, panel.relative_to, reading=reading)
     if panel.denominator != SAME_SEED:
         return store.relative(curve, panel.metric, base)
     seeds, others = store.seeds(curve), store.seeds(base)

@@ -99,7 +99,7 @@ class Evidence:
         self, check: Check, problem: str, label: str, variant: str = DEFAULT
     ) -> tuple[tuple[int, ...], Array]:
         """Seeds and metric over evaluations, (n,) and (n, T)."""
-        curve = self.place(problem, label, variant)
+        curve = self.curve(problem, label, variant)
         values = self.values(curve, check.metric)
         for base in base_of(self.paper, check, curve):
             values = metrics.ratio_to(values, self.values(base, check.metric).mean(axis=0))
@@ -110,7 +110,7 @@ class Evidence:
 
         Claims share them.
         """
-        curve = self.place(problem, label, variant)
+        curve = self.curve(problem, label, variant)
         # what a ratio is divided by is a mean over the seeds read; all else is of one seed
         read = self if check.relative_to else replace(self, first=0)
         key = (curve.name, read.first, check.metric, check.relative_to, check.at)
@@ -120,8 +120,8 @@ class Evidence:
         found = dict(zip(read.seeds(curve), numbers, strict=True))
         return {seed: found[seed] for seed in self.seeds(curve)}
 
-    def place(self, problem: str, label: str, variant: str = DEFAULT) -> Curve:
-        return selection.place(self.paper, problem, label, reading=self.reading, variant=variant)
+    def curve(self, problem: str, label: str, variant: str = DEFAULT) -> Curve:
+        return selection.curve_of(self.paper, problem, label, reading=self.reading, variant=variant)
 
     def named(self, check: Check, side: str, problem: str) -> list[str]:
         return named(self.paper, check, side, problem, self.reading)
@@ -167,7 +167,7 @@ def beside_default(
     found: dict[str, tuple[Curve | None, Curve]] = {}
     for check in (one.check for one in claim.asked):
         for problem, label, variant in [] if check.study else each_read(paper, check, reading):
-            own = selection.place(paper, problem, label, reading=reading, variant=variant)
+            own = selection.curve_of(paper, problem, label, reading=reading, variant=variant)
             named = [(own, label, variant)]
             named += [(base, check.relative_to, DEFAULT) for base in base_of(paper, check, own)]
             for other, name, at in named:
@@ -217,7 +217,7 @@ def curves_of(
     found: dict[str, Curve] = {}
     for problem, label in places:
         for variant in evidence.variants(check, problem, label):
-            curve = evidence.place(problem, label, variant)
+            curve = evidence.curve(problem, label, variant)
             found |= {run.name: run for run in (curve, *base_of(evidence.paper, check, curve))}
     return tuple(found.values())
 
@@ -353,7 +353,7 @@ def _column(column: Callable[[str], Array], term: Any) -> Array:
     return column(term) if isinstance(term, str) else np.array([float(term)])
 
 
-def curves(evidence: Evidence, check: Lines) -> Iterator[Compared]:
+def points(evidence: Evidence, check: Lines) -> Iterator[Compared]:
     """[(x, y) per seed] of each curve, or of a column of a study."""
     if check.study:
         x = check.x if isinstance(check, Over) else ""
@@ -385,8 +385,8 @@ def _drawn(evidence: Evidence, *, check: Lines, problem: str, label: str) -> Pai
 
 
 def along(evidence: Evidence, check: Lines) -> Iterator[Compared]:
-    """What `monotone` looks at: the numbers of each of `curves` that are there."""
-    for part in curves(evidence, check):
+    """What `monotone` looks at: the numbers of each of `points` that are there."""
+    for part in points(evidence, check):
 
         def finite(seen: Evidence, part: Compared = part) -> Pairs:
             return [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in part.read(seen)]

@@ -100,7 +100,7 @@ def _by_luck(evidence: Evidence, check: AnyCheck, label: str) -> float:
 
 def _pool(evidence: Evidence, own: Curve, label: str) -> Array:
     """The simple regrets of all evaluations of a curve on the problem of a run, the best last."""
-    store, null = evidence.store, selection.place(evidence.paper, own.problem, label)
+    store, null = evidence.store, selection.curve_of(evidence.paper, own.problem, label)
     records = [store.record(null, seed) for seed in store.seeds(null)]
     every = np.concatenate([one.header["best"] - one.columns["true"] for one in records])
     return np.sort(every)[::-1]

@@ -32,7 +32,7 @@ from workflow.plan.lines import FigureLine, Level
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.plan.selection import line_of, panel_options, places
+from workflow.plan.selection import curves_of_panel, line_of, panel_options
 from workflow.plan.wishes import check_cores, check_folders
 from workflow.trace.curves import Curve, PlanError
 
@@ -255,7 +255,7 @@ def _panels(plan: Paper, figure: FigureLine, target: str, root: Path) -> list[Pa
     """
     found, left = list[Panel](), list[str]()
     for panel in panel_options(plan, figure.id):
-        runs = [] if panel.study else [curve for _, curve in places(plan, panel)]
+        runs = [] if panel.study else [curve for _, curve in curves_of_panel(plan, panel)]
         curves = list({curve.name: curve for curve in runs}.values())
         if reason := _unfit(panel, curves, target, root):
             left.append(reason)

@@ -57,8 +57,8 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[AnyCurve
     if check.study:
         return [paper.study(check.study)]
     runs: list[AnyCurve] = []
-    for place, label, variant in each_read(paper, check, reading):
-        curve = selection.place(paper, place, label, reading=reading, variant=variant)
+    for where, label, variant in each_read(paper, check, reading):
+        curve = selection.curve_of(paper, where, label, reading=reading, variant=variant)
         runs += [*selection.companions(paper, curve), *base_of(paper, check, curve)]
     return runs
 
@@ -66,7 +66,7 @@ def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[AnyCurve
 def null_runs(paper: Paper, claim: ClaimEntry) -> list[Curve]:
     """The runs of the curves that serve as null models of a claim."""
     return [
-        selection.place(paper, problem, label)
+        selection.curve_of(paper, problem, label)
         for one in claim.asked
         for null in one.null_model
         for label in filter(None, (null.curve, null.instead))

@@ -26,7 +26,7 @@ TABLE: TypeAdapter[lines.AnyTable] = TypeAdapter(lines.AnyTable)
 WITHOUT_RUNS = (lines.ParametersTable, lines.SettingsTable)  # they show what the YAML says
 
 
-def place(
+def curve_of(
     paper: Paper, problem: str, label: str, *, reading: str = DEFAULT, variant: str = DEFAULT
 ) -> Curve:
     """The curve of a label on a problem, under a reading and a variant that the label leaves open.
@@ -37,7 +37,7 @@ def place(
 
 
 def _named(paper: Paper, problem: str, label: str, reading: str, variant: str) -> tuple[str, str]:
-    """Problem and label of the curve that `place` looks for, with their readings."""
+    """Problem and label of the curve that `curve_of` looks for, with their readings."""
     name = label
     if "@" not in label and (reading, "algorithms", algorithm_of(label)) in paper.reached:
         head, plus, tail = label.partition("+")
@@ -122,7 +122,7 @@ def figure_runs(paper: Paper, name: str) -> list[AnyCurve]:
         if panel.study:
             runs.append(paper.study(panel.study))
             continue
-        curves = [curve for _, curve in places(paper, panel)]
+        curves = [curve for _, curve in curves_of_panel(paper, panel)]
         runs += [companion for curve in curves for companion in companions(paper, curve)]
         if panel.relative_to:
             runs += [paper.curve(curve.problem_name, panel.relative_to) for curve in curves]
@@ -136,7 +136,7 @@ def panel_options(paper: Paper, name: str) -> list[lines.FigureLine]:
     return [
         panel
         for panel in line_of(paper, "figures", name, lines.FigureLine).apart()
-        if (panel.study in paper.studies if panel.study else places(paper, panel))
+        if (panel.study in paper.studies if panel.study else curves_of_panel(paper, panel))
     ]
 
 
@@ -164,14 +164,14 @@ def _from(series: Series, known: int) -> Series:
     return replace(series, x=tuple(x - known for x in series.x))
 
 
-def places(paper: Paper, panel: lines.FigureLine) -> list[tuple[str, Curve]]:
+def curves_of_panel(paper: Paper, panel: lines.FigureLine) -> list[tuple[str, Curve]]:
     """Label and curve for each label of a panel that this scale does not leave out."""
     problem, labels, base = panel.problem, panel.curves, panel.relative_to
     how = {"reading": panel.reading, "variant": panel.variant}
     if panel.kind == "dots":
         return under_readings(paper, problem, labels, panel.readings, relative_to=base)
     drawn = [
-        (label, place(paper, problem, label, **how))
+        (label, curve_of(paper, problem, label, **how))
         for label in in_scale(paper, problem, labels, relative_to=base, **how)
     ]
     controls = in_scale(paper, problem, panel.controls, relative_to=base)
@@ -197,7 +197,7 @@ def under_readings(
         if there and not (
             reading and _named(paper, problem, label, reading, DEFAULT) not in paper.aliases
         ):
-            curve = place(paper, problem, label, reading=reading)
+            curve = curve_of(paper, problem, label, reading=reading)
             found.setdefault(curve.name, (curve.label, curve))
     return list(found.values())
 
@@ -302,7 +302,8 @@ def rank_curves(paper: Paper, name: str) -> dict[str, dict[str, Curve]]:
     line = line_of(paper, "ranks", name, lines.RanksLine)
     planned = {
         problem: {
-            label: place(paper, problem, label) for label in in_scale(paper, problem, line.curves)
+            label: curve_of(paper, problem, label)
+            for label in in_scale(paper, problem, line.curves)
         }
         for problem in line.problems
     }
@@ -330,7 +331,7 @@ def profile_panels(
     for own in line.panels:
         labels = own.curves or line.curves
         curves = {
-            problem: {label: place(paper, problem, label) for label in labels}
+            problem: {label: curve_of(paper, problem, label) for label in labels}
             for problem in own.problems
             if in_scale(paper, problem, labels) == labels
         }

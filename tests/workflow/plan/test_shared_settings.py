@@ -10,7 +10,7 @@ from tests.workflow.checkout import linked, write
 from workflow.judge.claims import readings_of
 from workflow.plan.expand import load
 from workflow.plan.reads import claims_of
-from workflow.plan.selection import figure_runs, place, table_curves, table_of
+from workflow.plan.selection import curve_of, figure_runs, table_curves, table_of
 from workflow.trace.curves import PlanError
 
 BOX = {"is": "synthetic.rastrigin", "d": 2, "low": -5, "high": 5, "noise": 0.1}
@@ -70,8 +70,8 @@ def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(
     plan = toy()
     assert {curve.label for curve in plan.curves} == {*EVERYBODY, "sample@one"}
     assert plan.curve("plain", "process").algorithm_entry["surrogate"] == "gamma-priors"
-    assert place(plan, "plain", "process", reading="one") is plan.curve("plain", "process")
-    assert place(plan, "plain", "uniform", reading="one") is plan.curve("plain", "uniform")
+    assert curve_of(plan, "plain", "process", reading="one") is plan.curve("plain", "process")
+    assert curve_of(plan, "plain", "uniform", reading="one") is plan.curve("plain", "uniform")
     with pytest.raises(PlanError, match="no run makes the curve 'process@one'"):
         plan.curve("plain", "process@one")
 
@@ -113,7 +113,7 @@ def test_a_named_line_wins_over_the_line_for_all(toy):
 def test_who_has_the_value_anyway_is_not_planned_again_and_keeps_its_default_run(toy):
     plan = toy()
     usual = plan.curve("plain", "population")
-    assert place(plan, "plain", "population", reading="one") is usual
+    assert curve_of(plan, "plain", "population", reading="one") is usual
     assert plan.curve("plain", "population@one") is usual
     assert usual.algorithm_reading == ""
     # without its default run it is not planned under the reading either
@@ -141,13 +141,13 @@ def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
     }
     # a problem that keeps its values is the default one for whom nothing changes
     assert plan.curve("other@one", "uniform") is plan.curve("other", "uniform")
-    assert place(plan, "other", "population", reading="one") is plan.curve("other", "population")
+    assert curve_of(plan, "other", "population", reading="one") is plan.curve("other", "population")
 
 
 def test_a_variant_wins_over_a_reading_and_is_run_once(toy):
     raw = {"raw": {"surrogate": {"standard": "raw"}}}
     plan = toy(changes(variants=raw, runs=[{"problems": ["plain"], "variants": ["raw"]}]))
-    assert place(plan, "plain", "sample+raw", reading="one") is plan.curve("plain", "sample+raw")
+    assert curve_of(plan, "plain", "sample+raw", reading="one") is plan.curve("plain", "sample+raw")
 
 
 SHOWN = """
