@@ -380,7 +380,8 @@ def _band(values: Array, band: str) -> tuple[Array, Array, Array]:
     empty = ~np.isfinite(values).any(axis=0)
     filled = np.where(empty, 0.0, values)
     if band == "iqr":
-        quantiles = np.nanquantile if np.isnan(filled).any() else np.quantile  # that one is slow
+        # `nanquantile` is slow
+        quantiles = np.nanquantile if np.isnan(filled).any() else np.quantile
         low, centre, high = quantiles(filled, [0.25, 0.5, 0.75], axis=0)
     else:
         centre = np.nanmean(filled, axis=0)

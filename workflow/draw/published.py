@@ -44,7 +44,7 @@ def rows(paper: Paper, store: Store) -> list[Row]:
 def _cells(
     one: Experiment, method: str, shown: Mapping[str, Sequence[int]]
 ) -> Iterator[tuple[str, str]]:
-    """Column and curve of a method, "-" where nothing is published or run."""
+    """Column and cell of a method, "-" where nothing is published or run."""
     candidates = {"": one.default, f" ({one.nearest.reading})": one.nearest}
     if not one.nearest.reading:
         del candidates[" ()"]

@@ -187,7 +187,7 @@ def _left_out(
     labels: Sequence[str],
 ) -> list[str]:
     """Who is not ranked, and why, in words: `run` are the curves with records on each problem that
-    is planned, `problems` and `curves` what is left.
+    is planned, `problems` and `labels` what is left.
     """
     words = [
         f"{problem}: {len(run.get(problem, ()))} of {len(line.curves)} curves run there"

@@ -39,13 +39,16 @@ LEGEND = (
 COLUMNS = {  # what the names of some say too little of
     "low": "low and high are the ends of the 95 % interval of the mean over seeds",
     "share stuck": "share stuck is that of seeds whose recommendation at the end is not optimal",
-    "recommended most": "recommended most is what most seeds recommend at the end, by how many",
+    "recommended most": (
+        "recommended most is the arm that most seeds recommend at the end, by seeds how many do"
+    ),
     "farthest new query": (
         "farthest new query is the largest distance of a query from all before it, after the"
         " initial design, in sides of the box"
     ),
     "median search from there": (
-        "median search from there counts the evaluations from such a design to a feasible point"
+        "median search from there is over designs without a feasible point: evaluations after"
+        " one up to the first feasible one"
     ),
 }
 

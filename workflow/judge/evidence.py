@@ -168,9 +168,9 @@ def beside_default(
     for check in (one.check for one in claim.asked):
         for problem, label, variant in [] if check.study else each_read(paper, check, reading):
             own = selection.curve_of(paper, problem, label, reading=reading, variant=variant)
-            named = [(own, label, variant)]
-            named += [(base, check.relative_to, DEFAULT) for base in base_of(paper, check, own)]
-            for other, name, at in named:
+            read = [(own, label, variant)]
+            read += [(base, check.relative_to, DEFAULT) for base in base_of(paper, check, own)]
+            for other, name, at in read:
                 usual = selection.planned(paper, problem, name, at)
                 if usual is None or usual.name != other.name:
                     found[other.name] = usual, other

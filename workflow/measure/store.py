@@ -374,7 +374,7 @@ class Store:
 
     def _refuse(self, curve: AnyCurve, seed: int, header: Mapping[str, Any]) -> None:
         """Raise BadRecord: a published record is all there is of a seed, and of other code."""
-        known = f" ({label['because']})" if (label := header.get(OF_OTHER_CODE)) else ""
+        known = f" ({mark['because']})" if (mark := header.get(OF_OTHER_CODE)) else ""
         raise record.BadRecord(
             f"{self._published.place(curve)}: expected seed {seed} with digest"
             f" {self._expected(curve)[:12]} of the current code, parameters and data, found"

@@ -37,10 +37,10 @@ def runs(plan: Paper, root: Path = Path()) -> list[tuple[str, str, str, float]]:
     """
     store = Store(plan, root)
     return [
-        (plan.name, part.place[0], state, spent if spent else costs.of(part).seconds)
-        for part in plan.every_curve
-        for seed in part.seeds
-        for state, spent in [_state(store, plan, part, seed)]
+        (plan.name, curve.place[0], state, spent if spent else costs.of(curve).seconds)
+        for curve in plan.every_curve
+        for seed in curve.seeds
+        for state, spent in [_state(store, plan, curve, seed)]
     ]
 
 

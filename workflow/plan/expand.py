@@ -81,13 +81,13 @@ def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
     lost. Raises PlanError where no curve has any.
     """
     cut: dict[str, Any] = {
-        part.name: replace(
-            part, seeds=tuple(seed for seed in part.seeds if seed in wanted) or part.seeds[:1]
+        curve.name: replace(
+            curve, seeds=tuple(seed for seed in curve.seeds if seed in wanted) or curve.seeds[:1]
         )
-        for part in (*paper.every_curve, *paper.borrowed)
+        for curve in (*paper.every_curve, *paper.borrowed)
     }
-    if not any(set(cut[part.name].seeds) <= set(wanted) for part in paper.every_curve):
-        most = max(len(part.seeds) for part in paper.every_curve)
+    if not any(set(cut[curve.name].seeds) <= set(wanted) for curve in paper.every_curve):
+        most = max(len(curve.seeds) for curve in paper.every_curve)
         raise PlanError(
             f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
             f" {paper.scale}, got {seed_range(wanted)}"
@@ -97,7 +97,7 @@ def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
         curves=tuple(cut[curve.name] for curve in paper.curves),
         aliases={place: cut[curve.name] for place, curve in paper.aliases.items()},
         studies={name: cut[study.name] for name, study in paper.studies.items()},
-        uncut={part.name: part.seeds for part in paper.every_curve},
+        uncut={curve.name: curve.seeds for curve in paper.every_curve},
         borrowed=tuple(cut[curve.name] for curve in paper.borrowed),
     )
 

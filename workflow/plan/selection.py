@@ -50,7 +50,7 @@ def _named(paper: Paper, problem: str, label: str, reading: str, variant: str) -
 def planned(
     paper: Paper, problem: str, label: str, variant: str = DEFAULT, *, reading: str = DEFAULT
 ) -> Curve | None:
-    """The same; None where none is planned."""
+    """The curve that `curve_of` gives; None where none is planned."""
     return paper.aliases.get(_named(paper, problem, label, reading, variant))
 
 

@@ -35,7 +35,7 @@ CLAIMS = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.ht
 @dataclass(frozen=True)
 class Shown:
     """A figure, picture or table: its words, the claims that it decides, the CPU seconds of its
-    runs, and its files by their endings.
+    runs (0 where other papers make some), and its files by their endings.
     """
 
     id: str
@@ -213,6 +213,8 @@ class Report:
     def _shown(
         self, plan: Paper, kind: Exhibit, line: ExhibitLine, files: Mapping[str, Path]
     ) -> Shown:
+        made = kind.runs(plan, line.id)
+        is_own = all(curve.paper == self.name for curve in made)  # else others' plans make some
         return Shown(
             id=line.id,
             kind=kind.section,
@@ -220,7 +222,7 @@ class Report:
             where=line.where,
             note=mathematics(line.note),
             claims=[claim for claim in self.claims if claim.line.get("figure") == line.id],
-            seconds=self.made_by(map(command, kind.runs(plan, line.id)))["cpu_seconds"].sum(),
+            seconds=self.made_by(map(command, made))["cpu_seconds"].sum() * is_own,
             files=files,
         )
 

@@ -17,7 +17,7 @@ from workflow.plan.expand import load
 from workflow.plan.lines import FigureLine
 from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.trace.curves import Curve, Study
+from workflow.trace.curves import AnyCurve, Curve, Study
 
 PAPERS = {name: load(name, "paper") for name in papers()}
 FIGURES = [(name, line["id"]) for name, paper in PAPERS.items() for line in paper.entry["figures"]]
@@ -34,16 +34,16 @@ class MadeUp:
         self.numbers: dict[str, int] = {}
         self.tables = {study: _table(paper, study) for study in paper.studies}
 
-    def has(self, run: Curve | Study) -> bool:
+    def has(self, run: AnyCurve) -> bool:
         return self.whole or self._number(run) % 3 != 2 or isinstance(run, Study)
 
-    def seeds(self, run: Curve | Study) -> tuple[int, ...]:
+    def seeds(self, run: AnyCurve) -> tuple[int, ...]:
         if not self.has(run):
             raise NotRun(run.name)
         few = {0: 5, 1: 3, 2: 5, 3: 1}[self._number(run) % 4]
         return tuple(range(5 if self.whole or isinstance(run, Study) else few))
 
-    def values(self, run: Curve | Study, name: str) -> np.ndarray:
+    def values(self, run: AnyCurve, name: str) -> np.ndarray:
         seeds = self.seeds(run)
         if isinstance(run, Study):
             return np.stack([self._column(run, name, seed) for seed in seeds])
@@ -59,10 +59,10 @@ class MadeUp:
         grid = np.tile(np.geomspace(1, 400, 12).round(), rows // 12)
         return table.get(name, 10 ** rng.uniform(-2, 2) * grid ** rng.uniform(0.2, 1.4))
 
-    def _number(self, run: Curve | Study) -> int:
+    def _number(self, run: AnyCurve) -> int:
         return self.numbers.setdefault(run.name, len(self.numbers))
 
-    def data(self, run: Curve | Study) -> str:
+    def data(self, run: AnyCurve) -> str:
         return "real"
 
     def versions(self, run: Curve) -> list[str]:

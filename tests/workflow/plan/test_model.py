@@ -53,9 +53,9 @@ def test_every_property_has_a_meaning_and_a_default(model):
 
 def test_a_paper_uses_every_property():
     """On the line itself, or in a reading, whose parameters have no examples."""
-    curves = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", (ROOT / manual.PAGE).read_text(), re.M)
+    cells = re.findall(r"^\| `(\w+)` \|.*\| ([^|]*) \|$", (ROOT / manual.PAGE).read_text(), re.M)
     papers = "".join(path.read_text() for path in (ROOT / "papers").glob("*.yaml"))
-    unused = {key for key, example in curves if not example and f"{key}: " not in papers}
+    unused = {key for key, example in cells if not example and f"{key}: " not in papers}
     assert unused == {"timeout"}  # whose default is enough for all
 
 
