@@ -38,7 +38,9 @@ LEGEND = (
 )
 COLUMNS = {  # what the names of some say too little of
     "low": "low and high are the ends of the 95 % interval of the mean over seeds",
-    "share stuck": "share stuck is that of seeds whose recommendation at the end is not optimal",
+    "share stuck": (
+        "share stuck is the share of seeds whose recommendation at the end is not optimal"
+    ),
     "recommended most": (
         "recommended most is the arm that most seeds recommend at the end, by seeds how many do"
     ),
