@@ -66,7 +66,7 @@ endif
 
 figure: env                    ## draw one figure or table, or the verdicts, from what is published: FIGURE=go_ucb/fig2
 	$(BIN)/python -m workflow.report "$(firstword $(subst /, ,$(FIGURE)))" "$(lastword $(subst /, ,$(FIGURE)))" \
-	  --partial --other-code -o figures/drawn/"$(firstword $(subst /, ,$(FIGURE)))"
+	  --partial -o figures/drawn/"$(firstword $(subst /, ,$(FIGURE)))"
 
 TESTS = OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses $(CORES) --maxprocesses 8 --dist loadfile
 
@@ -116,7 +116,7 @@ publish: env                   ## add finished records to figures/reference/reco
 	$(BIN)/python -m workflow.publish $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(FROM),--from "$(FROM)")
 
-carry: env                     ## when code changed: make some published records again, stamp or label the others: PAPERS SCALE SEED CORES
+carry: env                     ## when code changed: make some published records again, stamp the others if these are equal: PAPERS SCALE SEED CORES
 	$(BIN)/python -m workflow.carry $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \
 	  $(if $(SEED),--seed $(SEED)) --cores $(CORES)
 

@@ -33,14 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     root = folder.parents[2] if options.rooted else Path()
     try:
         paper = load(options.paper, options.scale, seeds=options.seeds)
-        store = Store(
-            paper,
-            root,
-            published=Path(),
-            partial=options.partial,
-            fresh=options.fresh,
-            other_code=options.other_code,
-        )
+        store = Store(paper, root, published=Path(), partial=options.partial, fresh=options.fresh)
         known = everything(paper)
         names = options.names or known
         if wrong := [name for name in names if name not in known]:
@@ -113,17 +106,12 @@ def _parser() -> argparse.ArgumentParser:
     options.add_argument(
         "--partial",
         action="store_true",
-        help="report on the records that exist, and say which are missing",
+        help="report on the records that exist, and say which are missing or of other code",
     )
     options.add_argument(
         "--fresh",
         action="store_true",
         help="report on the records of results/ alone, not on published ones",
-    )
-    options.add_argument(
-        "--other-code",
-        action="store_true",
-        help="admit published records that other code made, where there are no others",
     )
     options.add_argument(
         "-o", "--output", type=Path, metavar="DIR", help="default: figures/SCALE/PAPER"

@@ -85,7 +85,7 @@ def as_json(
     mixed: Sequence[str] = (),
 ) -> str:
     """All verdicts and comparisons, those of the appendix apart, published numbers beside ours, and
-    what the YAML registers; whether records may be missing, and sentences on code paths and
+    what the YAML registers; whether records may be missing, and sentences on kernels and
     versions that are mixed in them. `told` has the ways of each claim.
     """
     registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}

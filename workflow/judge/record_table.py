@@ -7,13 +7,13 @@ from __future__ import annotations
 import pandas as pd
 
 from workflow.judge.claims import command
+from workflow.measure.mixture import kernels
 from workflow.measure.store import Store
-from workflow.trace import code_path
 from workflow.trace.curves import Curve
 
 COLUMNS = [
     *("problem", "curve", "seed", "names", "algorithm", "budget", "status", "digest"),
-    *("trace_sha256", "cpu_seconds", "peak_mib", "data", "commit", "machine", "code_path"),
+    *("trace_sha256", "cpu_seconds", "peak_mib", "data", "commit", "machine", "kernels"),
     *("libraries", "rerun"),
 ]
 
@@ -53,7 +53,7 @@ def frame(store: Store) -> pd.DataFrame:
                     "data": str(header.get("data", "none")),
                     "commit": made["commit"],
                     "machine": made["machine"],
-                    "code_path": code_path.words(made.get("code_path", {})),
+                    "kernels": kernels(made),
                     "libraries": ", ".join(f"{name} {one}" for name, one in versions.items()),
                 }
             )

@@ -1,4 +1,4 @@
-"""Whether records of several code paths of the CPU, or of several versions of the libraries that
+"""Whether records of several kernels of the CPU, or of several versions of the libraries that
 compute, are shown together.
 
 Such records are equal up to rounding, not bit for bit. That is no reason to refuse them, and it is
@@ -11,15 +11,20 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from workflow.trace import code_path
+from workflow.trace import one_path
 
 COMPARED = ("numpy", "scipy", "torch", "gpytorch")  # pyarrow decides the format alone
 END = "bits may differ: `make verify` says by how much."
 
 
+def kernels(made: Mapping[str, Any]) -> str:
+    """Which kernels made a record, by its provenance."""
+    return str(made.get("kernels", f"of before {one_path.LEVEL}"))
+
+
 def sentences(headers: Iterable[Mapping[str, Any]]) -> list[str]:
-    """At most one sentence: which parts of the code path, and which libraries, differ between
-    records. A record names what its run has loaded alone.
+    """At most one sentence: which kernels, and which versions of libraries, differ between records.
+    A record names the libraries alone that its run has loaded.
     """
     counts: dict[str, Counter[str]] = {}
     for header in headers:
@@ -27,7 +32,7 @@ def sentences(headers: Iterable[Mapping[str, Any]]) -> list[str]:
         versions = {
             name: one for name, one in made.get("libraries", {}).items() if name in COMPARED
         }
-        for name, value in {**code_path.parts(made.get("code_path", {})), **versions}.items():
+        for name, value in {"kernels": kernels(made), **versions}.items():
             counts.setdefault(name, Counter())[value] += 1
     several = [f"{name} {_counted(each)}" for name, each in counts.items() if len(each) > 1]
     if not several:

@@ -36,7 +36,6 @@ from workflow.measure.recent import Recent
 from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
 from workflow.trace import record
-from workflow.trace.curve_file import OF_OTHER_CODE
 from workflow.trace.curves import PUBLISHED, AnyCurve, Curve, PlanError, Study, with_data
 from workflow.trace.record import Record
 
@@ -73,10 +72,10 @@ class Store:
     the store of all complete records (workflow/trace/by_digest.py).
 
     Records are read one at a time and forgotten; what stays of a run is a few numbers for each seed
-    (`remembered`). `partial` reports on the seeds that have been run; otherwise a missing record is
-    refused like a bad one. `fresh` ignores published records; `other_code` admits those that were
-    made by other code, parameters or data (`made_by_other_code`) where there is no current one.
-    `published` is the checkout with the published records, if that is not `root`.
+    (`remembered`). `partial` reports on the seeds that have been run, also on published records of
+    other code, parameters or data where there is no current one (`made_by_other_code`); otherwise
+    these and missing ones are refused. `fresh` ignores published records; `published` is the
+    checkout with the published records, if that is not `root`.
     """
 
     def __init__(
@@ -87,10 +86,8 @@ class Store:
         published: Path | None = None,
         partial: bool = False,
         fresh: bool = False,
-        other_code: bool = False,
     ) -> None:
-        self.paper, self.root, self.partial = paper, root, partial
-        self.fresh, self.other_code = fresh, other_code
+        self.paper, self.root, self.partial, self.fresh = paper, root, partial, fresh
         self._published = PublishedRecords(root if published is None else published)
         self._read_published: set[tuple[str, int]] = set()  # runs
         self._checked: dict[str, _Checked] = {}
@@ -348,7 +345,7 @@ class Store:
         """
         path = self.root / curve.record(seed)
         header = {} if self.fresh else self._published.headers(curve).get(seed, {})
-        is_published = bool(header) and (self.other_code or self.is_current(curve, header))
+        is_published = bool(header) and (self.partial or self.is_current(curve, header))
         if path.exists():
             found = self._read(path)
             if not is_published or self._is_final(curve, found.header):
@@ -374,11 +371,10 @@ class Store:
 
     def _refuse(self, curve: AnyCurve, seed: int, header: Mapping[str, Any]) -> None:
         """Raise BadRecord: a published record is all there is of a seed, and of other code."""
-        known = f" ({mark['because']})" if (mark := header.get(OF_OTHER_CODE)) else ""
         raise record.BadRecord(
             f"{self._published.place(curve)}: expected seed {seed} with digest"
             f" {self._expected(curve)[:12]} of the current code, parameters and data, found"
-            f" {str(header.get('digest'))[:12]}: it was made by others{known}; {CARRY}"
+            f" {str(header.get('digest'))[:12]}: it was made by others; {CARRY}"
         )
 
     def _expected(self, curve: AnyCurve) -> str:

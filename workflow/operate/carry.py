@@ -4,10 +4,9 @@ paper]`, called by `make carry`.
 Code that a run reaches has changed when the digest of its published records is not today's. Of each
 group of such records a random sample, 5 % and at least 3, is made again. Where all of it has the
 same trace, the group gets today's digest, and keeps in `carried` the old one, the commit that made
-the record, and which were made again. Where one differs, all of the group are labelled
-`other_code`. Where neither is known, since a run failed or this machine may be why bits differ,
-nothing is written. `--check`, called by `make check`, makes nothing and fails while a published
-record is neither of today's code nor labelled.
+the record, and which were made again. Where one differs, or a run fails, nothing is written: the
+records are of other code, as reports say, until they are made anew. `--check`, called by `make
+check`, makes nothing and fails where a published record is damaged or belongs to no planned run.
 
 A group is what a sample can speak for: records of one paper and scale, of one algorithm class under
 one reading at one problem function under one reading, that run in the same way (in batches or with
@@ -19,8 +18,8 @@ commit with changes that were not committed counts as one.
 Where runs of the old and of the new code were compared beforehand (`python -m benchmarks.bits` at
 either commit, say), `--equal WHY` carries every group without a run, and `carried` has the reason.
 
-Records with other parameters than today's are no matter of code, and labelled without a run. Those
-that timed out belong to their group, and none is made again.
+Records with other parameters than today's are no matter of code and never carried. Those that timed
+out belong to their group, and none is made again.
 """
 
 from __future__ import annotations
@@ -42,26 +41,23 @@ from workflow.operate.verify import AGREES, DIFFERS, Candidate, Judged
 from workflow.plan.expand import chosen_papers
 from workflow.plan.parameters import GIVEN, dotted
 from workflow.trace import curve_file
-from workflow.trace.curve_file import CARRIED, OF_OTHER_CODE, Header, TooLarge
-from workflow.trace.curves import AnyCurve, PlanError, Study
+from workflow.trace.curve_file import CARRIED, Header, TooLarge
+from workflow.trace.curves import PlanError, Study
 from workflow.trace.record import BadRecord
 
 FEWEST, SHARE = 3, 0.05  # of a group are made again
-CARRY, KEEP, OPEN = "carried", "labelled as of other code", "undecided"
+CARRY, KEEP, OPEN = "carried", "of other code", "undecided"
 
 
 @dataclass
 class Survey:
-    """What is published: records of other code than today's (`stale`), those of them that a label
-    says were compared with today's (`labelled`), and how many are of today's; of these the ones
-    with a label, since the code is as it was again (`restored`); what is wrong, in sentences.
+    """What is published: records of other code than today's (`stale`), how many are of today's, and
+    what is wrong, in sentences.
     """
 
     stale: list[Candidate] = field(default_factory=list)
-    labelled: list[Candidate] = field(default_factory=list)
-    restored: list[Candidate] = field(default_factory=list)
-    wrong: list[str] = field(default_factory=list)
     current: int = 0
+    wrong: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -99,19 +95,12 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
                         f"{path}: expected a seed of {run.seeds}, found {seed}: plan or remove it"
                     )
                     continue
-                _sort(found, run, seed, header)
+                one = Candidate(run, seed, header, is_published=True)
+                if header.get("digest") == one.today:
+                    found.current += 1
+                else:
+                    found.stale.append(one)
     return found
-
-
-def _sort(found: Survey, curve: AnyCurve, seed: int, header: Header) -> None:
-    one, mark = Candidate(curve, seed, header, is_published=True), header.get(OF_OTHER_CODE)
-    if header.get("digest") == one.today:
-        found.current += 1
-        found.restored += [one] * bool(mark)
-    elif mark and mark["than"] == one.today:
-        found.labelled.append(one)
-    else:
-        found.stale.append(one)
 
 
 def groups(stale: Iterable[Candidate], *, seed: int) -> list[Group]:
@@ -211,41 +200,30 @@ def stamped(group: Group, one: Candidate, because: str = "") -> Header:
     if because:
         audit["because"] = because
     history = [*one.header.get(CARRIED, []), audit]
-    return {"digest": one.today, CARRIED: history, OF_OTHER_CODE: None}
+    return {"digest": one.today, CARRIED: history}
 
 
-def labelled(one: Candidate, because: str) -> Header:
-    """The fields of a record that other code made."""
-    return {OF_OTHER_CODE: {"than": one.today, "because": because}}
-
-
-def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str]:
+def carry(root: Path, stale: Iterable[Candidate], options: argparse.Namespace) -> Counter[str]:
     """Make samples again and write what follows; how many records came to what."""
-    counts = Counter[str]()
-    changes: list[tuple[Candidate, Header]] = [
-        (one, {OF_OTHER_CODE: None}) for one in found.restored
-    ]
-    same = []
-    for one in found.stale:
+    counts, others, same = Counter[str](), Counter[str](), list[Candidate]()
+    for one in stale:
         if names := other_parameters(one):
-            counts[KEEP] += 1
-            if OF_OTHER_CODE not in one.header:
-                because = f"parameters are others today: {', '.join(names)}"
-                changes.append((one, labelled(one, because)))
+            others[", ".join(names)] += 1
         else:
             same.append(one)
+    for named, count in others.most_common():
+        counts[KEEP] += count
+        print(f"{KEEP}: {count} records: parameters are others today: {named}")
     planned = groups(same, seed=options.seed)
     if options.equal:
-        changes += [
-            (one, stamped(group, one, options.equal)) for group in planned for one in group.records
-        ]
         counts[CARRY] += len(same)
         print(f"{CARRY}: {len(same)} records in {len(planned)} groups: {options.equal}")
-    else:
-        print("\n".join(_announced(planned, options)), flush=True)
-    if not options.dry_run:
-        write(root, changes)
-    if options.dry_run or options.equal:
+        if not options.dry_run:
+            every = ((group, one) for group in planned for one in group.records)
+            write(root, [(one, stamped(group, one, options.equal)) for group, one in every])
+        return counts
+    print("\n".join(_announced(planned, options)), flush=True)
+    if options.dry_run:
         return counts
     pool = ThreadPoolExecutor(options.cores)
     try:
@@ -254,8 +232,6 @@ def carry(root: Path, found: Survey, options: argparse.Namespace) -> Counter[str
             outcome, because = decided(group, list(judged))
             if outcome == CARRY:
                 write(root, [(one, stamped(group, one)) for one in group.records])
-            elif outcome == KEEP:
-                write(root, [(one, labelled(one, because)) for one in group.records])
             counts[outcome] += len(group.records)
             print(f"{outcome}: {len(group.records)} of {group.name}: {because}", flush=True)
     finally:
@@ -277,19 +253,6 @@ def _announced(planned: Sequence[Group], options: argparse.Namespace) -> Iterato
     )
 
 
-def unsettled(found: Survey) -> list[str]:
-    """What `make check` refuses, in sentences."""
-    counts = Counter(one.curve.published for one in found.stale if OF_OTHER_CODE not in one.header)
-    return [
-        *found.wrong,
-        *(
-            f"{path}: expected records of today's code, or labelled as of other code, found {count}"
-            " that are neither: run `make carry`"
-            for path, count in sorted(counts.items())
-        ),
-    ]
-
-
 def _commit(header: Header) -> str:
     return str(header.get("provenance", {}).get("commit", "unknown"))
 
@@ -297,7 +260,7 @@ def _commit(header: Header) -> str:
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m workflow.carry",
-        description="Carry published records over a change of code, or label them.",
+        description="Carry published records over a change of code that leaves them as they are.",
     )
     parser.add_argument("papers", nargs="?", default="", help="with commas; default: all")
     parser.add_argument("--scale", default="", help="default: all scales")
@@ -315,7 +278,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only check that every published record is of today's code or labelled",
+        help="only check that every published record can be read and belongs to a planned run",
     )
     options = parser.parse_args(arguments)
     if options.cores < 1:
@@ -329,19 +292,15 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         papers = chosen_papers(options.papers) if options.papers else []
         found = survey(root, options.scale, papers)
-        if options.check:
-            errors = unsettled(found)
-        else:
-            print(
-                f"{found.current} published records are of today's code,"
-                f" {len(found.labelled)} are known to be of other code"
-            )
-            counts = carry(root, found, options) if found.stale or found.restored else Counter()
-            errors = [*found.wrong]
-            if counts[OPEN]:
+        errors = found.wrong
+        if not options.check:
+            print(f"{found.current} published records are of today's code")
+            counts = carry(root, found.stale, options) if found.stale else Counter[str]()
+            if left := counts[KEEP] + counts[OPEN]:
                 errors.append(
-                    f"{counts[OPEN]} records are {OPEN}, and stay as they are: make them again"
-                    " where they were made, or publish them anew"
+                    f"{left} records are of other code than today's, or may be, and stay as they"
+                    " are: make them anew (FRESH=1), and publish these (`python -m workflow.publish"
+                    " --replace`)"
                 )
     except (PlanError, BadRecord, TooLarge) as error:
         errors = [str(error)]

@@ -90,8 +90,8 @@ def _compared(plan: Paper, cores: int) -> int:
     how = ["--logger", "noregret", "--quiet", "host", "--cores", str(cores)]
     failed = _program("snakemake", *how, *config, "--", *plan.records(plan.every_curve))
     figure, folder = plan.entry["figures"][0]["id"], Path("figures", SCALE, plan.name)
-    # published records of older code are shown, labelled; what was not run is told
-    how = ["--scale", SCALE, "--partial", "--other-code"]
+    # published records of other code are shown, labelled; what was not run is told
+    how = ["--scale", SCALE, "--partial"]
     if _program("workflow.report", plan.name, "verdicts", figure, *how):
         return 1
     print("\n".join(sheet(json.loads((folder / "verdicts.json").read_text(encoding="utf-8")))))

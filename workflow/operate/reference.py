@@ -38,12 +38,12 @@ COMPARISON = "today"  # of the papers' methods with other libraries'
 PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
 
 
-def draw(name: str, folder: Path, *, other_code: bool = False) -> str:
-    """Draw the report of one paper into a folder, from the records that are there, and from
-    published ones of other code if it may; returns their scale. Raises PlanError.
+def draw(name: str, folder: Path) -> str:
+    """Draw the report of one paper into a folder, from the records that are there; returns their
+    scale. Raises PlanError.
     """
     paper = largest(name)
-    store, kinds = Store(paper, partial=True, other_code=other_code), report.exhibits(paper)
+    store, kinds = Store(paper, partial=True), report.exhibits(paper)
     failed = report.complaints(store, report.everything(paper), folder)
     # one of no runs at all is left out
     blocking = [
@@ -57,13 +57,13 @@ def draw(name: str, folder: Path, *, other_code: bool = False) -> str:
     return paper.scale
 
 
-def redrawn(name: str, other_code: bool) -> tuple[bool, str]:
+def redrawn(name: str) -> tuple[bool, str]:
     """Put the report of one paper in the place of the committed one; whether that went well, and
     what is to be told.
     """
     try:
         with tempfile.TemporaryDirectory() as folder:
-            scale = draw(name, Path(folder), other_code=other_code)
+            scale = draw(name, Path(folder))
             return True, f"wrote {replace(name, Path(folder))}, scale {scale}"
     except PlanError as error:
         return False, f"error: {error}"
@@ -196,15 +196,10 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="only check that these pages are up to date and no report lacks what others have",
     )
-    parser.add_argument(
-        "--other-code",
-        action="store_true",
-        help="draw published records that other code made, where there are no others",
-    )
     options = parser.parse_args(arguments)
     status = 0
     names = [] if options.check else chosen_papers(options.papers)
-    asked = (joblib.delayed(redrawn)(name, options.other_code) for name in names)
+    asked = map(joblib.delayed(redrawn), names)
     for is_drawn, sentence in joblib.Parallel(min(options.cores, len(names)) or 1)(asked):
         print(sentence, file=sys.stderr)
         status |= not is_drawn

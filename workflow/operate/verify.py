@@ -34,7 +34,7 @@ from workflow.judge.claims import by_default
 from workflow.measure import condense
 from workflow.measure.condense import SPENT, condensed, restored
 from workflow.measure.metrics import RECOMMENDATION
-from workflow.measure.mixture import COMPARED
+from workflow.measure.mixture import COMPARED, kernels
 from workflow.measure.published_records import PublishedRecords, digest_today
 from workflow.measure.store import Store
 from workflow.plan import costs, reader, resolve
@@ -183,9 +183,8 @@ def planned_curves(scale: str, paper: str) -> list[AnyCurve]:
 def lacking(curve: AnyCurve, header: Header) -> str:
     """Why this machine cannot make the bits of a record; "" if it can."""
     made, entry = header.get("provenance", {}), curve.problem_entry
-    if made.get("kernels") != one_path.kernels_here():
-        was = made.get("kernels", f"kernels of before {one_path.LEVEL}")
-        return f"{was} made them, runs here take {one_path.kernels_here()}"
+    if (was := kernels(made)) != (ours := one_path.kernels_here()):
+        return f"their kernels are {was}, runs here take {ours}"
     if unlike := _other_versions(made, {name: installed(name) for name in COMPARED}):
         return f"other versions made them: {', '.join(unlike)}"
     if missing := [one for one in entry.get("libraries", []) if installed(one) == MISSING]:
@@ -446,7 +445,7 @@ class _Anew(Store):
     """The records that are there, with one that was made again in the place of its own."""
 
     def __init__(self, paper: Paper, root: Path, candidate: Candidate, again: Record) -> None:
-        super().__init__(paper, root, partial=True, other_code=True)
+        super().__init__(paper, root, partial=True)
         self._one = candidate.curve.name, candidate.seed
         # as the other seeds are read, so that what is not published makes no difference
         self._again = restored(condensed(again)) if candidate.is_published else again
@@ -462,7 +461,7 @@ def verdicts(candidate: Candidate, again: Record, root: Path) -> str:
     """What becomes of the verdicts that read a record with the one made again in its place."""
     curve, said = candidate.curve, list[str]()
     plan = load(curve.paper, curve.scale)
-    before = Store(plan, root, partial=True, other_code=True)
+    before = Store(plan, root, partial=True)
     after = _Anew(plan, root, candidate, again)
     for claim in stated(plan):
         try:
@@ -494,11 +493,9 @@ def summary(outcomes: Mapping[str, int]) -> str:
 
 def status(outcomes: Mapping[str, int]) -> int:
     """0 if all agree, 1 if something is wrong, 2 if nothing was compared."""
-    if outcomes.get(DIFFERS) or outcomes.get(DAMAGED):
+    if any(outcomes.get(outcome) for outcome in (DIFFERS, DAMAGED, FAILED)):
         return 1
-    if not outcomes.get(AGREES):
-        return 2
-    return 1 if outcomes.get(FAILED) else 0
+    return 0 if outcomes.get(AGREES) else 2
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:

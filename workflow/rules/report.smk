@@ -111,7 +111,7 @@ for plan in map(PLAN.get, dict.fromkeys(PAPERS)):
             folder=folder_of,
             code=drawn_as(plan),
         shell:
-            "python -m workflow.report {params.paper} --scale {params.scale} --partial --other-code"
+            "python -m workflow.report {params.paper} --scale {params.scale} --partial"
             " -o {params.folder:q} --rooted 2> {log}"
 
 

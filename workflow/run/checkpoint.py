@@ -21,7 +21,7 @@ from typing import Any
 import platformdirs
 
 from workflow.run import loop
-from workflow.trace import code_path, record
+from workflow.trace import one_path, record
 from workflow.trace.atomic import atomic
 
 log = logging.getLogger("noregret.checkpoint")
@@ -121,19 +121,17 @@ class Checkpoint:
 
 
 def _identity() -> dict[str, str]:
-    """Libraries and code path of this process, as far as it has loaded them."""
-    provenance = record.provenance()
-    return {
-        "Python": provenance["python"],
-        **provenance["libraries"],
-        **code_path.parts(provenance["code_path"]),
-        # a code path names what is set, here it also matters what is not
-        **{name: os.environ.get(name, "nothing") for name in (*code_path.ASKED, "XLA_FLAGS")},
-    }
+    """Libraries of this process, as far as it has loaded them, and what decides their kernels."""
+    made = record.provenance()
+    found = {"Python": made["python"], **made["libraries"], "kernels": made["kernels"]}
+    if made["kernels"] != one_path.LEVEL:
+        found["processor"] = record.processor()
+        found |= {name: os.environ.get(name, "nothing") for name in one_path.NAMES}
+    return found
 
 
 def _check_same(saved: Mapping[str, Any], now: Mapping[str, str]) -> None:
-    """Raise NotOurs where a checkpoint is of other libraries or another code path.
+    """Raise NotOurs where a checkpoint is of other libraries or kernels.
 
     What only one of the two processes has loaded so far says nothing.
     """

@@ -30,7 +30,6 @@ from workflow.trace.record import BadRecord, Header
 KEY = b"noregret.published"
 SEAL = "published_sha256"  # of what is kept of a record: its header and its columns
 CARRIED = "carried"  # the digests that a record had before, and what showed its trace the same
-OF_OTHER_CODE = "other_code"  # of a record that today's code is known, or taken, to make otherwise
 FORMAT = 1
 LARGEST = 2_000_000  # bytes of a file
 LEVEL = 19  # of zstd: written once, read often
@@ -105,17 +104,15 @@ def merge(
 
 
 def amend(path: Path, labels: Labels, changes: Mapping[int, Header]) -> None:
-    """Put fields into the headers of some seeds, take out those that are None, and seal the seeds
-    anew; columns and other seeds stay as they are.
+    """Put fields into the headers of some seeds, and seal these anew; columns and other seeds stay
+    as they are.
 
     Raises BadRecord where the file is damaged, TooLarge.
     """
     records = read(path)
     for seed, fields in changes.items():
         kept = records[seed]
-        header = {name: value for name, value in kept.header.items() if name not in fields}
-        header |= {name: value for name, value in fields.items() if value is not None}
-        records[seed] = sealed(Kept(header, kept.columns, kept.some))
+        records[seed] = sealed(Kept({**kept.header, **fields}, kept.columns, kept.some))
     write(path, labels, records)
 
 

@@ -15,6 +15,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -27,7 +28,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from workflow import ROOT
-from workflow.trace import code_path, one_path
+from workflow.trace import one_path
 from workflow.trace.atomic import atomic
 
 KEY = b"noregret"
@@ -167,18 +168,25 @@ def _header(schema: pa.Schema) -> dict[str, Any]:
 
 
 def provenance() -> dict[str, Any]:
-    """Where and with what a record was made: versions, machine, code path of its CPU, whether that
-    is the one of all records, commit.
-    """
-    cpu = code_path.processor("model name") or platform.processor()
+    """Where and with what a record was made: versions, machine, kernels, commit."""
+    system = f"{platform.system()} {platform.machine()}"
     return {
         "python": sys.version.split()[0],
         "libraries": {name: version(name) for name in (*LIBRARIES, *_loaded())},
-        "machine": f"{platform.system()} {platform.machine()}, {cpu}, {os.cpu_count()} cores",
-        "code_path": code_path.now(),
+        "machine": f"{system}, {processor()}, {os.cpu_count()} cores",
         "kernels": one_path.words(),
         "commit": _commit(),
     }
+
+
+@cache
+def processor() -> str:
+    """The model of the processor of this machine."""
+    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8") as file:
+        for line in file:
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor()
 
 
 def _loaded() -> list[str]:

@@ -1,4 +1,4 @@
-"""Records of several code paths or versions are counted together and named, in every report."""
+"""Records of several kernels or versions are counted together and named, in every report."""
 
 import json
 
@@ -8,47 +8,28 @@ from tests.workflow.judge.claimed import claim
 from tests.workflow.synthetic import Toy, noisy, rewrite
 from workflow.judge import ledger
 from workflow.measure.mixture import END, sentences
+from workflow.trace.one_path import LEVEL
 
 
-def blas(architecture, library="numpy", version="0.3"):
-    named = {"library": library, "name": "openblas", "version": version, "threads": 1}
-    return {**named, "architecture": architecture}
-
-
-def path(architecture, capability=None, *, scipy=False, found=("X86_V3",)):
-    """A code path; without a capability that of a run that loads no PyTorch."""
-    both = [blas(architecture)] + [blas(architecture, "scipy", "0.2")] * scipy
-    torch = {"capability": capability, "threads": 1, "mkl": "2024", "maker": "Intel", "asked": {}}
-    named = {"blas": both, "numpy": {"baseline": ["X86_V2"], "found": list(found)}}
-    return {**named, "torch": torch} if capability else named
-
-
-def header(code_path=None, **libraries):
+def header(kernels=LEVEL, **libraries):
     made = {"python": "3.11", "libraries": libraries, "machine": "m", "threads": 1, "commit": "c"}
-    return {"provenance": made if code_path is None else {**made, "code_path": code_path}}
+    return {"provenance": {**made, "kernels": kernels} if kernels else made}
 
 
-FAST, SLOW = path("SkylakeX", "AVX512", scipy=True), path("Haswell", "AVX2", scipy=True)
+BEFORE = header(None, numpy="2.4")
 START = (
     "Records of several code paths of the CPU, or of several versions of libraries, are mixed here"
 )
 
 
 def test_one_path_and_one_version_are_no_mixture():
-    assert sentences([]) == []
-    assert sentences([header(FAST, numpy="2.4", torch="2.13")] * 5) == []
+    assert sentences([]) == sentences([header(numpy="2.4", torch="2.13")] * 5) == []
 
 
-def test_a_run_without_pytorch_is_of_the_path_of_those_with_it():
-    assert sentences([header(FAST), header(path("SkylakeX")), header(), {}]) == []
-
-
-def test_parts_that_differ_are_named_with_the_number_of_their_records():
-    (sentence,) = sentences([*[header(FAST)] * 3, header(SLOW), header(path("Haswell"))])
-    assert sentence.startswith(START) and sentence.endswith(END)
-    assert "openblas of numpy SkylakeX (3 records), Haswell (2 records)" in sentence
-    assert "openblas of scipy SkylakeX (3 records), Haswell (1 record)" in sentence
-    assert "NumPy" not in sentence  # which is the same in all
+def test_kernels_that_differ_are_named_with_the_number_of_their_records():
+    assert sentences([*[header(numpy="2.4")] * 3, BEFORE]) == [
+        f"{START}: kernels {LEVEL} (3 records), of before {LEVEL} (1 record); {END}"
+    ]
 
 
 def test_versions_are_compared_where_a_run_has_loaded_the_library():
@@ -68,7 +49,7 @@ def toy(tmp_path):
         curve = made.add(name, noisy(0.5))
         for seed in curve.seeds:
             elsewhere = (name, seed) == ("B", 2)
-            more = header(SLOW if elsewhere else FAST, numpy="2.4")
+            more = BEFORE if elsewhere else header(numpy="2.4")
             rewrite(tmp_path / curve.record(seed), **more, cpu_seconds=1.0, peak_mib=1)
     made.entry["claims"] = [claim()]
     return made
@@ -76,10 +57,10 @@ def toy(tmp_path):
 
 def test_verdicts_say_so_and_say_no_word_where_nothing_is_mixed(toy):
     ledger.write(toy.store(), toy.root)
-    assert f"\n\n{START}: openblas of numpy" in (toy.root / "verdicts.md").read_text()
+    assert f"\n\n{START}: kernels" in (toy.root / "verdicts.md").read_text()
     (said,) = json.loads((toy.root / "verdicts.json").read_text())["mixed"]
-    assert "SkylakeX (5 records), Haswell (1 record)" in said
-    rewrite(toy.root / toy.curves["p", "B"].record(2), **header(FAST, numpy="2.4"))
+    assert f"{LEVEL} (5 records), of before {LEVEL} (1 record)" in said
+    rewrite(toy.root / toy.curves["p", "B"].record(2), **header(numpy="2.4"))
     ledger.write(toy.store(), toy.root)
     assert "mixed" not in (toy.root / "verdicts.md").read_text()
     assert json.loads((toy.root / "verdicts.json").read_text())["mixed"] == []

@@ -220,10 +220,9 @@ def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labell
     curve_file.merge(path, curve.columns, {1: stale}, replace=True)
     assert toy.store().made_by_other_code(curve) == ()  # there is a current one of ours
     (toy.root / curve.record(1)).unlink()
-    for options in ({}, {"partial": True}):
-        with pytest.raises(BadRecords, match=r"A\.parquet: expected seed 1 .* found ffffffffffff"):
-            toy.store(**options).check([curve])
-    store = toy.store(other_code=True)
+    with pytest.raises(BadRecords, match=r"A\.parquet: expected seed 1 .* found ffffffffffff"):
+        toy.store().check([curve])
+    store = toy.store(partial=True)
     assert store.seeds(curve) == (0, 1) and store.made_by_other_code(curve) == (1,)
     assert_allclose(store.values(curve, "simple_regret")[1], 1 - np.linspace(0, 0.7, 6))
     assert store.of_other_code([curve, curve]) == "1 of 2 records of p/A"

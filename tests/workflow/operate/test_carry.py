@@ -1,5 +1,5 @@
-"""When code changes: groups whose samples have the same traces get the new digest and an audit, the
-others a label; nothing else is written, and `--check` fails until all is settled.
+"""When code changes: groups whose samples have the same traces get the new digest and an audit;
+nothing else is written, and reports tell the others.
 """
 
 import json
@@ -90,13 +90,10 @@ def toy(tmp_path, monkeypatch, plan_of):
     return made
 
 
-def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy, capsys):
+def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy):
     before = {run.name: toy.headers(run) for run in toy.paper.every_curve}
     kept = {run.name: curve_file.read(toy.root / run.published) for run in toy.paper.every_curve}
     toy.change("faster")
-    assert carry.main(["--check"]) == 1
-    said = capsys.readouterr().err
-    assert said.count("run `make carry`") == 3 and "lemma.parquet: expected records of" in said
     assert carry.main(["--cores", "2"]) == 0
     assert len(toy.run) == 8  # three of five of each curve, both of the study
     for run in toy.paper.every_curve:
@@ -124,9 +121,10 @@ def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy, 
 
 def test_what_was_compared_beforehand_is_carried_without_a_run(toy, capsys):
     toy.change("faster")
+    before = toy.contents
     assert carry.main(["--equal", "hashes of 20 runs agree", "--dry-run"]) == 0
-    assert carry.main(["--check"]) == 1 and toy.run == []
-    assert carry.main(["--equal", "hashes of 20 runs agree"]) == carry.main(["--check"]) == 0
+    assert toy.contents == before
+    assert carry.main(["--equal", "hashes of 20 runs agree"]) == 0
     assert toy.run == [] and "hashes of 20 runs agree" in capsys.readouterr().out
     for run in toy.paper.every_curve:
         for header in toy.headers(run).values():
@@ -153,48 +151,28 @@ def test_the_same_seed_draws_the_same_and_writes_the_same_bytes(toy):
     assert len(drawn) > 3
 
 
-def test_one_different_trace_labels_its_group_and_no_other(toy, capsys):
+def test_one_different_trace_leaves_its_group_alone_and_reports_refuse_it(toy, capsys):
     toy.change("another rule")
     toy.differing = {f"B@code/{seed}" for seed in range(3)}  # of three drawn of five one at least
-    before = toy.headers(toy.curves["p", "B@code"])
-    assert carry.main([]) == 0
-    assert "labelled as of other code: 5 of toy paper random_search.RandomSearch@code" in (
-        capsys.readouterr().out
-    )
-    assert all("carried" in each for each in toy.headers(toy.curves["p", "A"]).values())
     curve = toy.curves["p", "B@code"]
-    because = set()
-    for seed, header in toy.headers(curve).items():
-        assert header["digest"] == before[seed]["digest"] and "carried" not in header
-        assert header["other_code"]["than"] == with_data(curve.digest, synthetic.SHA)
-        because.add(header["other_code"]["because"])
-    (why,) = because
-    assert why.startswith("p/B@code/") and "queries or observed values differ" in why
-    curve_file.read(toy.root / curve.published)
-    assert carry.main(["--check"]) == 0  # labelled is settled
-    content, toy.run = toy.contents, []
-    assert carry.main([]) == 0
-    assert toy.run == [] and toy.contents == content
-
-
-def test_reports_refuse_what_is_labelled_and_name_the_command(toy):
-    toy.change("another rule")
-    curve = toy.curves["p", "A"]
-    shutil.move("results", "elsewhere")
+    before = toy.contents[toy.root / curve.published]
+    assert carry.main([]) == 1
+    told = capsys.readouterr()
+    (said,) = [line for line in told.out.splitlines() if line.startswith("of other code")]
+    assert "5 of toy paper random_search.RandomSearch@code" in said
+    assert "queries or observed values differ" in said and "p/B@code/" in said
+    assert "5 records are of other code than today's" in told.err and "--replace" in told.err
+    assert all("carried" in each for each in toy.headers(toy.curves["p", "A"]).values())
+    assert toy.contents[toy.root / curve.published] == before
+    shutil.rmtree("results")
     with pytest.raises(BadRecords, match="it was made by others; `make carry` tells whether"):
         toy.store().seeds(curve)
-    shutil.move("elsewhere", "results")
-    toy.differing = {f"A/{seed}" for seed in range(5)}
-    assert carry.main([]) == 0
-    shutil.rmtree("results")
-    with pytest.raises(BadRecords, match=r"made by others \(p/A/\d .* not published"):
-        toy.store().seeds(curve)
-    store = toy.store(other_code=True)
+    store = toy.store(partial=True)
     assert store.seeds(curve) == store.made_by_other_code(curve) == (0, 1, 2, 3, 4)
-    assert store.made_by_other_code(toy.curves["p", "B@code"]) == ()
+    assert store.made_by_other_code(toy.curves["p", "A"]) == ()
 
 
-def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
+def test_partial_reports_tell_what_other_code_made(toy, monkeypatch):
     check = {"test": "less", "metric": "cumulative_regret", "problems": ["p"]}
     named = {"curves": ["A", "B@code"], "title": "T"}
     said = {"where": "Fig. 1", "says": "it has little regret"}
@@ -210,13 +188,13 @@ def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
     toy.entry["tables"] = [{"id": "t", **ends}, {"id": "s", **of_study}]
     toy.change("another rule")
     toy.differing = {f"A/{seed}" for seed in range(5)}
-    assert carry.main([]) == 0
+    assert carry.main([]) == 1
     shutil.rmtree("results")
     noted = []
     monkeypatch.setattr(plots, "wrapped", lambda text, width, *size: noted.append(text) or [text])
-    ledger.write(toy.store(other_code=True), Path("report"))
+    ledger.write(toy.store(partial=True), Path("report"))
     for make, name in ((plots.draw, "f"), (tabulate.draw, "t"), (tabulate.draw, "s")):
-        make(toy.paper, toy.store(other_code=True), name, Path("report"))
+        make(toy.paper, toy.store(partial=True), name, Path("report"))
     told = "5 of 5 records of p/A"
     claims = json.loads(Path("report/verdicts.json").read_text())
     of_a, of_b = (claim["qualifiers"] for claim in claims["claims"])
@@ -228,34 +206,6 @@ def test_reports_that_admit_what_is_labelled_tell_it(toy, monkeypatch):
     assert "other code" not in Path("report/s.md").read_text()
 
 
-def test_a_label_is_compared_with_the_next_change_and_taken_off_with_the_old_code(toy, capsys):
-    toy.change("wrong")
-    toy.differing = {f"A/{seed}" for seed in range(5)}
-    assert carry.main([]) == 0
-    curve = toy.curves["p", "A"]
-    labelled = toy.contents
-    toy.change("right again")
-    toy.differing, toy.run = set(), []
-    assert carry.main(["--check"]) == 1
-    said = capsys.readouterr().err
-    assert "B@code.parquet" in said and "A.parquet" not in said  # a label settles, of whenever
-    assert carry.main([]) == 0
-    found = toy.headers(toy.curves["p", "A"])
-    assert len(toy.run) == 8
-    assert all("other_code" not in each and len(each["carried"]) == 1 for each in found.values())
-    other = toy.headers(toy.curves["p", "B@code"])
-    assert [one["from"] for one in other[0]["carried"]][1] != other[0]["digest"]
-    for path, content in labelled.items():
-        path.write_bytes(content)
-    toy.change("")  # back
-    carry.main(["--dry-run"])
-    assert toy.contents == labelled
-    toy.run = []
-    carry.main([])
-    assert all("other_code" not in each for each in toy.headers(curve).values())
-    assert not [name for name in toy.run if name.startswith("A")]
-
-
 def test_a_dry_run_tells_what_it_would_make_and_writes_nothing(toy, capsys):
     toy.change("faster")
     before = toy.contents
@@ -264,7 +214,6 @@ def test_a_dry_run_tells_what_it_would_make_and_writes_nothing(toy, capsys):
     assert toy.run == [] and toy.contents == before
     assert "5 of toy paper random_search.RandomSearch at tables.abalone, made by c0ffee" in said
     assert "12 records of other code in 3 groups; 8 are made again, chosen by seed 1" in said
-    assert carry.main(["--check"]) == 1
 
 
 def test_what_cannot_be_decided_stays_as_it_is(toy, capsys, monkeypatch):
@@ -275,9 +224,8 @@ def test_what_cannot_be_decided_stays_as_it_is(toy, capsys, monkeypatch):
     assert carry.main([]) == 1
     said = capsys.readouterr()
     assert "undecided: 5 of toy paper" in said.out and "p/A/" in said.out
-    assert "5 records are undecided" in said.err
+    assert "5 records are of other code than today's, or may be" in said.err
     assert toy.contents[toy.root / toy.curves["p", "A"].published] == before
-    assert carry.main(["--check"]) == 1
 
     def fails(candidate, folder):
         raise ChildProcessError("no such data")
@@ -288,7 +236,7 @@ def test_what_cannot_be_decided_stays_as_it_is(toy, capsys, monkeypatch):
     assert toy.contents[toy.root / toy.curves["p", "A"].published] == before
 
 
-def test_other_parameters_are_labelled_without_a_run(toy):
+def test_other_parameters_are_told_without_a_run(toy, capsys):
     curve = toy.curves["p", "A"]
     entry = {**curve.algorithm_entry, "xi": {"given": "noise"}}
     for seed, qbar in enumerate((2, 3, 2, 2, 2)):
@@ -299,9 +247,9 @@ def test_other_parameters_are_labelled_without_a_run(toy):
     publish.publish(toy.paper, toy.root / "results", toy.root)
     toy.change("faster")
     toy.curves["p", "A"] = replace(toy.curves["p", "A"], algorithm_entry=entry)
-    assert carry.main([]) == 0
+    assert carry.main([]) == 1
     found = toy.headers(toy.curves["p", "A"])
-    assert found[1]["other_code"]["because"] == "parameters are others today: qbar"
+    assert "1 records: parameters are others today: qbar" in capsys.readouterr().out
     assert "A/1" not in toy.run
     assert [seed for seed, header in found.items() if "carried" in header] == [0, 2, 3, 4]
 
@@ -386,21 +334,19 @@ def copy(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_real_changes_of_code_are_carried_or_labelled(copy):
+def test_a_real_change_is_carried_if_it_changes_no_trace(copy):
     path = copy / "figures/reference/records/smoke/mini/abalone/uniform.parquet"
     source = copy / "algorithms" / "random_search.py"
     first, text = curve_file.headers(path), source.read_text()
-    for name, edit in (("carried", "\nUNUSED = 1\n"), ("other_code", None)):
-        source.write_text(
-            text + edit if edit else text.replace("integers(len(self.domain)", "integers(9")
-        )
-        assert source.read_text() != text
-        assert checkout.run(copy, "workflow.carry", "--check").returncode == 1
-        done = checkout.succeed(copy, "workflow.carry", "mini", "--scale", "smoke", "--cores", "2")
-        found = curve_file.headers(path)
-        assert all(name in header for header in found.values()), done.stdout
-        assert checkout.run(copy, "workflow.carry", "--check").returncode == 0
-    assert [len(header["carried"]) for header in found.values()] == [1, 1]
+    call = ["workflow.carry", "mini", "--scale", "smoke", "--cores", "2"]
+    source.write_text(text + "\nUNUSED = 1\n")
+    done = checkout.succeed(copy, *call)
+    found = curve_file.headers(path)
+    assert [len(header["carried"]) for header in found.values()] == [1, 1], done.stdout
     assert found[1]["carried"][0]["from"] == first[1]["digest"] != found[1]["digest"]
-    assert "from evaluation" in json.dumps(found[0]["other_code"])
-    assert not (copy / "results").exists()
+    other = text.replace("integers(len(self.domain)", "integers(9")
+    assert other != text
+    source.write_text(other)
+    done = checkout.run(copy, *call)
+    assert done.returncode == 1 and "from evaluation" in done.stdout
+    assert curve_file.headers(path) == found and not (copy / "results").exists()

@@ -16,7 +16,7 @@ from algorithms.api import Box
 from algorithms.random_search import RandomSearch
 from workflow.run import checkpoint, loop
 from workflow.run.checkpoint import Checkpoint
-from workflow.trace import code_path
+from workflow.trace import one_path, record
 from workflow.trace.seeds import rng
 
 DIGEST = "d" * 64
@@ -133,7 +133,7 @@ def test_what_cannot_be_read_starts_anew(saved, caplog, content):
     refused(caplog, str(saved))
 
 
-@pytest.mark.parametrize("name", ["Python", "numpy", "MKL_CBWR"])
+@pytest.mark.parametrize("name", ["Python", "numpy", "kernels"])
 def test_other_libraries_start_anew_and_say_which_they_are(saved, caplog, name):
     identity, found = pickle.loads(saved.read_bytes())
     saved.write_bytes(pickle.dumps(({**identity, name: "of before"}, found)))
@@ -149,29 +149,20 @@ def test_what_only_one_of_the_two_has_loaded_says_nothing(saved):
     assert ours().resume().rows == 7
 
 
-class Late(RandomSearch):
-    """An optimizer that brings a library when it is read."""
-
-    def __setstate__(self, state):
-        self.__dict__.update(state)
-        Path("loaded").touch()
-
-
-def test_what_is_loaded_with_the_optimizer_counts_too(monkeypatch, caplog):
-    real, kernels = code_path.parts, ["AVX512"]
-
-    def named(path):
-        found = {name: kind for name, kind in real(path).items() if name != "PyTorch"}
-        return found | ({"PyTorch": kernels[0]} if Path("loaded").exists() else {})
-
-    monkeypatch.setattr(code_path, "parts", named)
-    Path("loaded").touch()
-    ours().save(loop.Progress(Late(Box(2), rng(0, "a name")), rows=7))
-    Path("loaded").unlink()
+def test_the_processor_and_variables_count_where_kernels_are_its_own(monkeypatch, caplog):
+    monkeypatch.delenv("MKL_CBWR", raising=False)
+    monkeypatch.setattr(record, "processor", lambda: "another")
+    monkeypatch.setattr(one_path, "words", lambda: one_path.LEVEL)
+    ours().save(progress())
+    monkeypatch.setattr(record, "processor", lambda: "a third")
     assert ours().resume().rows == 7
-    kernels[0] = "AVX2"
-    Path("loaded").unlink()
-    refused(caplog, "expected PyTorch AVX2, found AVX512")
+    monkeypatch.setattr(one_path, "words", lambda: one_path.OWN)
+    ours().save(progress())
+    monkeypatch.setattr(record, "processor", lambda: "a fourth")
+    refused(caplog, "expected processor a fourth, found a third")
+    ours().save(progress())
+    monkeypatch.setenv("MKL_CBWR", "AVX2")
+    refused(caplog, "expected MKL_CBWR AVX2, found nothing")
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,14 @@ from tests.workflow.trace.processes import printed
 from workflow.trace import one_path
 
 PRINT = (
-    "import json, os; from workflow.trace import code_path, one_path;"
-    " print(json.dumps([one_path.words(), code_path.parts(code_path.now()),"
+    "import json, os, sys; from threadpoolctl import threadpool_info;"
+    " from workflow.trace import one_path;"
+    " blas = [one['architecture'] for one in threadpool_info() if one['user_api'] == 'blas'];"
+    " torch = sys.modules.get('torch');"
+    " numpy = 'numpy' in sys.modules and sys.modules['numpy'].show_config('dicts');"
+    " print(json.dumps([one_path.words(), {'blas': blas,"
+    " 'torch': torch and torch.backends.cpu.get_cpu_capability(),"
+    " 'numpy': numpy and numpy['SIMD Extensions'].get('found', [])},"
     " {name: os.environ.get(name) for name in one_path.NAMES}]))"
 )
 LIBRARIES = "import numpy, scipy.linalg, torch"
@@ -39,9 +45,9 @@ def elsewhere(*lines, **environment):
 def test_whatever_the_user_has_set_the_kernels_are_the_same():
     said, plain, environment = elsewhere(TAKE, LIBRARIES)
     assert said == one_path.LEVEL
-    assert plain["openblas of numpy"] == plain["openblas of scipy"] == "Haswell"
-    assert plain["PyTorch"] == "AVX2" and plain["MKL_CBWR of PyTorch"] == "COMPATIBLE"
-    assert not [name for name in plain["NumPy"].split() if name not in one_path.WITHIN]
+    assert plain["blas"] == ["Haswell", "Haswell"] and plain["torch"] == "AVX2"
+    assert not set(plain["numpy"]) - one_path.WITHIN
+    assert environment["MKL_CBWR"] == "COMPATIBLE"
     assert environment["XLA_FLAGS"] == "--xla_cpu_max_isa=AVX2"
     assert [said, plain, environment] == elsewhere(TAKE, LIBRARIES, **USERS)
     assert elsewhere(LIBRARIES, **{**USERS, "NPY_ENABLE_CPU_FEATURES": ""})[1] != plain
@@ -53,7 +59,7 @@ def test_what_another_path_asks_for_is_taken_alone():
         TAKE, LIBRARIES, **USERS, NOREGRET_CODE_PATH="OPENBLAS_CORETYPE=Sandybridge"
     )
     assert said == f"asked for by {one_path.INSTEAD}"
-    assert parts["openblas of scipy"] == "Sandybridge"
+    assert parts["blas"] == ["Sandybridge", "Sandybridge"]
     assert {name for name, value in environment.items() if value} == {"OPENBLAS_CORETYPE"}
     own = elsewhere(TAKE, LIBRARIES, **USERS, NOREGRET_CODE_PATH="")[1]
     assert own == elsewhere(LIBRARIES)[1]
