@@ -52,6 +52,31 @@ COLUMNS = {  # what the names of some say too little of
         "median search from there is over designs without a feasible point: evaluations after"
         " one up to the first feasible one"
     ),
+    # of studies of sketches
+    "qbar": "qbar is q̄, by which arms enter the dictionary",
+    "hypothesis_met": "hypothesis_met is 1 where q̄ is as large as the theorem asks for",
+    "regret_hypothesis_met": (
+        "regret_hypothesis_met is 1 where q̄ is as large as the theorem asks for and the function's"
+        " norm as small"
+    ),
+    "vacuous": (
+        "vacuous is 1 where the dictionary has over nine tenths of the distinct arms, and is no"
+        " sketch"
+    ),
+    "ratio_min": "ratio_min and ratio_max are the ends of sketched over exact variance",
+    "ratio_min_so_far": (
+        "ratio_min_so_far and ratio_max_so_far are the ends of sketched over exact variance up to"
+        " then"
+    ),
+    "regressors_min": "regressors_min is the lower end for the subset of regressors, which starves",
+    "prior_over_exact": (
+        "prior_over_exact is the greatest prior over exact variance, that of an empty dictionary"
+    ),
+    "distinct": "dictionary and distinct count the arms in it and those that were pulled",
+    "dictionary_bound": "dictionary_bound is the theorem's bound of its size",
+    "worst_regret": (
+        "uniform_regret and worst_regret are those of uniform draws and of the worst arm alone"
+    ),
 }
 
 
