@@ -173,14 +173,14 @@ def test_a_slip_is_named_with_its_place_and_what_is_known_before_anything_runs(r
 
 def test_names_of_claims_are_used_once_and_those_of_withdrawn_ones_lead_somewhere(root):
     once = "expected every id once in claims, appendix, withdrawn, got 'better'"
-    gone = "withdrawn: [{id: better, why: it has another name}]\nclaims:\n"
-    nowhere = "withdrawn: [{id: best, why: it has another name, instead: beter}]\nclaims:\n"
+    gone = "withdrawn: [{ids: [better], why: it has another name}]\nclaims:\n"
+    nowhere = "withdrawn: [{ids: [best], why: it has another name, instead: beter}]\nclaims:\n"
     for stands, said in (
         (f"claims:\n{CLAIM}", once),
-        (gone, f"withdrawn claim better: {once}"),
+        (gone, f"line of withdrawn claims number 1: {once}"),
         (
             nowhere,
-            "withdrawn claim best: unknown claim 'beter'; did you mean 'better'? known: better",
+            "line of withdrawn claims number 1: unknown claim 'beter'; did you mean 'better'?",
         ),
     ):
         assert said in refusal(root, changed("claims:\n", stands))

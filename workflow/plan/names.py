@@ -43,9 +43,10 @@ def _check_ids(document: Document) -> None:
     reports = {name.partition(".")[0] for name in LEDGER}
     for sections in TOGETHER:
         lines = [
-            (line["id"], section, number)
+            (name, section, number)
             for section in sections
             for number, line in enumerate(document.entry.get(section, []))
+            for name in line.get("ids", [line.get("id")])
         ]
         count = Counter(name for name, _, _ in lines)
         for name, section, number in reversed(lines):

@@ -40,7 +40,7 @@ SINGULAR = {
     "studies": "study",
     "claims": "claim",
     "appendix": "line of the appendix",
-    "withdrawn": "withdrawn claim",
+    "withdrawn": "line of withdrawn claims",
     "assumptions": "assumption",
     "deviations": "deviation",
     "errata": "erratum",

@@ -619,11 +619,11 @@ class AppendixEntry(ClaimEntry):
 
 
 class WithdrawnEntry(Section):
-    """A claim of an earlier report that is not judged any more: its page stays, and says why."""
+    """Claims of earlier reports that are not judged any more: their pages stay, and say why."""
 
-    id: Id = said("the name that it had")
-    why: Sentence = said("why it is not judged any more")
-    instead: ClaimName = said("the claim that is judged in its place", default="there is none")
+    ids: Annotated[list[Id], MinLen(1), DISTINCT] = said("the names that they had")
+    why: Sentence = said("why they are not judged any more")
+    instead: ClaimName = said("the claim that is judged in their place", default="there is none")
 
 
 class AssumptionEntry(Section):

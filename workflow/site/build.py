@@ -133,8 +133,9 @@ def _paper(site: Site, report: Report) -> None:
         address = f"{report.name}/{CLAIMS}/{claim.id}.html"
         site.page(address, "claim.html", report=report, claim=claim)
     for former in report.entry.get("withdrawn", []):
-        address = f"{report.name}/{CLAIMS}/{former['id']}.html"
-        site.page(address, "withdrawn.html", report=report, former=former)
+        for name in former["ids"]:
+            address = f"{report.name}/{CLAIMS}/{name}.html"
+            site.page(address, "withdrawn.html", report=report, former=former, name=name)
 
 
 def _thumbnail(site: Site, report: Report) -> tuple[str, tuple[int, int], str] | None:
