@@ -110,7 +110,7 @@ def test_a_paper_has_one_line_for_each_claim(site):
 def test_a_claim_begins_with_what_was_found(site):
     said = page(site, "bkb/claims/thm2-bound").partition('class="lead"')[2].partition("</p>")[0]
     assert "On the claimed side in 1 of 2 comparisons, significantly in 0; " in said
-    assert "the weakest is A &lt; C on p." in said and "Reproduced as printed" in said
+    assert "the weakest is A &lt; C on p." in said and "No other setting changes its runs." in said
     undecided = page(site, "bkb/claims/thm2-regret-ratio")
     assert "Not decided: 2 seeds, 5 are needed." in undecided
     assert "The numbers alone would say" in undecided
