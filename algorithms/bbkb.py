@@ -176,7 +176,7 @@ class BBKB(Optimizer):
         """Alg. 3: the most uncertain arms until every exact variance is at most 1/P; needs no
         feedback, so one batch.
 
-        DEVIATES: Alg. 3 stops at sigma >= 1/P, App. A.5 needs sigma^2 <= 1/P: squared here.
+        DEVIATES: Alg. 3 goes on while sigma >= 1/P, App. A.5 needs sigma^2 <= 1/P: squared here.
         """
         exact = ExactPosterior(self.kernel, self.confidence.lam)
         for arm in self.x:

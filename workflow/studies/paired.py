@@ -34,7 +34,7 @@ class Model(TypedDict):
 class ConfidenceSettings:
     """How wide the confidence bounds of every method are: the group `confidence`.
 
-    xi: standard deviation of the noise that a method assumes (calandriello2019bkb, Sec. 4).
+    xi: standard deviation of the noise that a method assumes (calandriello2019bkb, Sec. 2).
     norm: F, the bound on the norm of the function (calandriello2019bkb, Thm. 2).
     delta: probability with which a bound may fail (calandriello2019bkb, Thm. 2).
     beta: theorem, or reference-code: the formula of the width.
