@@ -77,6 +77,10 @@ class Chromium:
         """The value of an expression, or of the promise that it makes."""
         return self._page.evaluate(script)
 
+    def each(self, selector: str, value: str = "each.textContent") -> list[Any]:
+        """An expression of `each`, for every element that a CSS selector finds."""
+        return self.evaluate(f"[...document.querySelectorAll({selector!r})].map((each) => {value})")
+
     def wait(self, script: str) -> None:
         """Wait until an expression is true; the pages' policy refuses Playwright's own way."""
         end = time.monotonic() + LIMIT / 1000

@@ -18,16 +18,10 @@ from workflow.site.build import build
 def made_up_site(tmp_path_factory) -> Path:
     """The site of the made-up report, with the guide."""
     root = tmp_path_factory.mktemp("checkout")
-    for name in (
-        "papers",
-        "algorithms",
-        "docs",
-        "README.md",
-        "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
-        "SECURITY.md",
-    ):
+    for name in ("papers", "algorithms", "docs"):
         (root / name).symlink_to(ROOT / name)
+    for name in ("README", "ARCHITECTURE", "CONTRIBUTING", "SECURITY"):
+        (root / f"{name}.md").symlink_to(ROOT / f"{name}.md")
     site = tmp_path_factory.mktemp("site")
     build(made_up.report(tmp_path_factory.mktemp("report")), site, root)
     return site

@@ -132,12 +132,6 @@ def test_the_reference_of_the_library_has_every_public_name_and_argument():
     assert "smallest value of f" in sections["minimize"].text
 
 
-def test_results_show_the_figures_of_the_reports(reference_site):
-    page = (reference_site / "guide/results.html").read_text()
-    assert '<img src="../go_ucb/fig2.webp" width="' in page
-    assert 'href="../go_ucb/claims/lowest-regret.html"' in page
-
-
 def test_the_box_of_a_paper_is_what_its_results_begin_with(root):
     (root / RESULTS).write_text(
         "# Results\n\n## Toy\n- **Claims.** It\n  leads.\n- **Result.** It "

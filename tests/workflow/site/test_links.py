@@ -13,14 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-LOADS = {
-    ("img", "src"),
-    ("script", "src"),
-    ("link", "href"),
-    ("button", "data-script"),
-    ("source", "src"),
-    ("iframe", "src"),
-}
+LOADS = {(tag, "src") for tag in ("img", "script", "source", "iframe")}
+LOADS |= {("link", "href"), ("button", "data-script")}
 FROM_CSS = re.compile(r"""@import\s+["']?([^"';]+)|url\(\s*["']?([^"')]+)""")
 
 
