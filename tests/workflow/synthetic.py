@@ -17,15 +17,13 @@ SHA = "0" * 64
 PROVENANCE = {"commit": "c0ffee", "machine": "M", "python": "3.11", "libraries": {}}
 
 
-def curve(
-    problem, algorithm, seeds, budget, *, scale="paper", variant="", reading="", settings=None
-):
+def curve(problem, algorithm, seeds, budget, *, reading="", settings=None, **which):
     problem_entry = {"is": "tables.abalone", "data": "abalone", "budget": budget, "init": {"n": 1}}
     problem_entry |= {"optimum": "best-seen"} if problem == "open" else {}
     algorithm_entry = {"is": "random_search.RandomSearch", "qbar": 2, "beta": "theorem"}
     algorithm_entry |= settings or {}
-    named = {"paper": "toy", "scale": scale, "problem": problem, "algorithm": algorithm}
-    named |= {"algorithm_reading": reading, "variant": variant, "seeds": tuple(range(seeds))}
+    named = {"paper": "toy", "scale": "paper", "problem": problem, "algorithm": algorithm}
+    named |= {"algorithm_reading": reading, "seeds": tuple(range(seeds)), **which}
     entries = {"problem_entry": problem_entry, "algorithm_entry": algorithm_entry}
     digest = resolve.curve_digest(problem_entry, algorithm_entry, budget)
     return Curve(**named, **entries, budget=budget, digest=digest)
@@ -62,14 +60,20 @@ class Toy:
 
     def add(self, algorithm, true, *, problem="p", seeds=None, budget=None, **which):
         """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled
-        (the optimum is 1). `which` are reading, variant and `settings` that the reading changes.
+        (the optimum is 1). `which` are reading, variant, the problem's reading, and `settings`
+        that a reading changes.
         """
         sizes = seeds or self.seeds, budget or self.budget
         made = curve(problem, algorithm, *sizes, scale=self.scale, **which)
-        self.curves[problem, made.label] = made
+        self.curves[made.problem_name, made.label] = made
         for seed in made.seeds:
             self.write(made, seed, dict(true(seed)))
         return made
+
+    def reading(self, name, **algorithms):
+        """A reading with these settings of algorithms."""
+        line = {"says": f"as {name} has it", "algorithms": algorithms}
+        self.entry["readings"][name] = line
 
     def write(self, made, number, columns, **changes):
         """One record; `changes` overwrite its header."""

@@ -294,18 +294,13 @@ def test_looks_are_fixed_distinct_and_readable_in_grey():
     assert len({look.colour for look in looks}) == len(bbkb)
     assert len({(look.marker, look.dash) for look in looks}) == len(bbkb)
     assert style.look("a method of next year") == style.look("a method of next year")
-    assert all(
-        max(np.dot(to_rgb(look.colour), [0.3, 0.59, 0.11]) for look in [style.look(name)]) < 0.8
-        for name in style.LOOKS
-    )
+    grey = [0.3, 0.59, 0.11]
+    assert all(np.dot(to_rgb(style.look(name).colour), grey) < 0.8 for name in style.LOOKS)
     assert len({style.look("BKB", n) for n in range(5)}) == 5
 
 
 def test_several_readings_of_an_algorithm_in_a_panel_look_different(toy):
-    toy.entry["readings"]["other"] = {
-        "says": "A is read otherwise",
-        "algorithms": {"A": {"beta": "other"}},
-    }
+    toy.reading("other", A={"beta": "other"})
     for reading in ("code", "other"):
         toy.add("A", noisy(0.4), reading=reading)
     lines = of_panels(toy, {"problem": "p", "curves": ["A", "A@code", "A@other"]})[0].lines
@@ -568,11 +563,8 @@ def test_a_panel_of_a_study_may_have_such_lines_too(toy):
 
 def test_small_print_names_the_versions_that_values_belong_to(toy):
     for name, version in (("A", "3.3.7"), ("B", "3.3.6")):
-        made = replace(
-            toy.curves["p", name],
-            problem_entry={**toy.curves["p", name].problem_entry, "libraries": ["mujoco"]},
-        )
-        toy.curves["p", name] = made
+        made = toy.curves["p", name]
+        made.problem_entry["libraries"] = ["mujoco"]
         for seed in made.seeds:
             toy.write(made, seed, {"true": 0.5}, provenance={"libraries": {"mujoco": version}})
     progress(toy, ["A", "B", "uniform"])
@@ -767,8 +759,6 @@ def seeded(root, drawn_from_seed):
         made = toy.add(name, lambda seed, level=level: {"true": level - seed / 10})
         kind = "gp_samples.within_model" if drawn_from_seed else "tables.abalone"
         toy.curves["p", name] = replace(made, problem_entry={**made.problem_entry, "is": kind})
-        for seed in made.seeds:
-            toy.write(toy.curves["p", name], seed, {"true": level - seed / 10})
     (toy.root / toy.curves["p", "B"].record(3)).unlink()
     return toy
 

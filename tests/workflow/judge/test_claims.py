@@ -424,10 +424,7 @@ def test_a_ratio_under_a_reading_of_the_problem_has_its_base_there(toy):
     toy.add("A", lambda seed: {"true": 0.9})
     toy.add("uniform", lambda seed: {"true": 0.5})
     for name, level in (("A", 0.6), ("uniform", 0.2)):
-        made = replace(toy.curves["p", name], problem_reading="raw")
-        toy.curves[made.problem_name, made.label] = made
-        for seed in made.seeds:
-            toy.write(made, seed, {"true": level})
+        toy.add(name, lambda seed, level=level: {"true": level}, problem_reading="raw")
     check = {**LESS, "relative_to": "uniform", "right": 0.3}
     for reading, ratio, expected in (
         ("", 0.1 / 0.5, {"p/A", "p/uniform"}),
@@ -727,11 +724,9 @@ def under_readings(root):
         toy.add(name, noisy(level), reading="code")
     toy.add("A", noisy(0.7), reading="first", seeds=4)
     toy.add("C", noisy(0.7), reading="other")
-    toy.entry["readings"] |= {
-        "first": {"says": "A is read otherwise", "algorithms": {"A": {"beta": 2}}},
-        "other": {"says": "C is read otherwise", "algorithms": {"C": {"beta": 2}}},
-        "never": {"says": "nobody runs it", "algorithms": {"*": {"beta": 3}}},
-    }
+    toy.reading("first", A={"beta": 2})
+    toy.reading("other", C={"beta": 2})
+    toy.reading("never", **{"*": {"beta": 3}})
     return toy
 
 
@@ -774,18 +769,11 @@ def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp
 
 def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(toy):
     """Without a known optimum a check reads the runs under all readings, whichever it is about."""
-    toy.entry["readings"]["other"] = {
-        "says": "C is read otherwise",
-        "algorithms": {"C": {"beta": 2}},
-    }
-    for name, level, reading in (
-        ("A", 0.9, ""),
-        ("B", 0.5, ""),
-        ("C", 0.7, "other"),
-        ("A", 0.3, "code"),
-        ("B", 0.8, "code"),
-    ):
-        toy.add(name, noisy(level), problem="open", reading=reading)
+    toy.reading("other", C={"beta": 2})
+    for reading, levels in (("", {"A": 0.9, "B": 0.5}), ("code", {"A": 0.3, "B": 0.8})):
+        for name, level in levels.items():
+            toy.add(name, noisy(level), problem="open", reading=reading)
+    toy.add("C", noisy(0.7), problem="open", reading="other")
     toy.entry["problems"]["open"] = toy.entry["problems"]["p"]
     assert observed(judged(toy, {**LESS, "problems": ["open"]})) == {"code": CONTRADICTED}
 
@@ -812,10 +800,7 @@ def test_what_the_runs_of_the_default_refute_says_nothing_of_a_reading_without_r
     whose own runs decides, and not all of whose runs are there, has not been tried.
     """
     toy = paired(tmp_path, [at_t(-9.0), at_t(9.0, 4)])
-    toy.entry["readings"]["other"] = {
-        "says": "C is read otherwise",
-        "algorithms": {"C": {"beta": 2}},
-    }
+    toy.reading("other", C={"beta": 2})
     toy.add("C", noisy(0.0), reading="other")
     check = {**LESS, "right": ["B", "C"]}
     assert observed(judged(toy, check)) == {"other": CONTRADICTED}
@@ -1265,10 +1250,7 @@ def test_a_reading_of_the_problem_and_the_run_that_is_divided_by_are_compared_to
     toy.add("uniform", noisy(0.2))
     toy.entry["readings"]["noise"] = {"says": "less noise", "problems": {"p": {"noise": 0}}}
     for name, level, key in (("A", 0.9, 1), ("B", 0.5, 2), ("uniform", 0.3, 0)):
-        made = replace(toy.curves["p", name], problem_reading="noise")
-        toy.curves["p@noise", name] = made
-        for seed in made.seeds:
-            toy.write(made, seed, dict(noisy(level, 0.01, key)(seed)))
+        toy.add(name, noisy(level, 0.01, key), problem_reading="noise")
     found = judged(toy).readings["noise"]
     assert (found.runs, found.same_runs) == (2, 2)
     check = {**LESS, "relative_to": "uniform"}

@@ -179,8 +179,7 @@ def test_a_spread_is_that_over_seeds_and_of_the_band(toy, monkeypatch):
 
 
 def test_of_readings_that_are_equally_near_the_simplest_is_nearest(toy, monkeypatch):
-    changes = {"A": {"beta": "x", "qbar": 3}}
-    toy.entry["readings"]["more"] = {"says": "more is read so", "algorithms": changes}
+    toy.reading("more", A={"beta": "x", "qbar": 3})
     toy.add("A", noisy(0.801, key=9), reading="more")
     publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.199", "f,B,,0.4"])
     experiment, _ = judged(toy)

@@ -29,10 +29,7 @@ def universe(root, readings, *, levels=None, claims=(BEST,), **options):
     for key, (name, level) in enumerate((levels or {"A": 0.7, "B": 0.9, "C": 0.9}).items()):
         toy.add(name, noisy(level, key=key))
     for name, changed in readings.items():
-        toy.entry["readings"][name] = {
-            "says": f"read as {name} has it",
-            "algorithms": {who: one for who, (one, _) in changed.items()},
-        }
+        toy.reading(name, **{who: one for who, (one, _) in changed.items()})
         for key, (who, (one, level)) in enumerate(changed.items()):
             toy.add(who, noisy(level, key=7 + key), reading=name, settings=one)
     toy.entry["claims"] = list(claims)
@@ -233,7 +230,7 @@ def test_a_report_has_the_page_and_the_tables(tmp_path):
     text = (folder / "claims-by-settings.md").read_text()
     assert "| under any reading | 0 | 0 | 0 | 0 | 1 | 0 | 0 |" in text
     assert "| [best](verdicts.md#best) | ✗ | ✗ | Contradicted as printed; does not hold" in text
-    assert "| 1 | low | read as low has it |" in text
+    assert "| 1 | low | as low has it |" in text
     said = (folder / "verdicts.md").read_text()
     assert "\\<b>bold\\</b>" in said and "[x](" not in said and "\\*Fig\\*" in said
 

@@ -123,10 +123,7 @@ def test_the_best_value_seen_is_a_feasible_one(tmp_path):
 def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_to(toy):
     curve = toy.add("A", noisy(0.5))
     assert toy.store().versions(curve) == []
-    named = replace(
-        curve, problem_entry={**curve.problem_entry, "libraries": ["mujoco", "numpy", "gymnasium"]}
-    )
-    toy.curves["p", "A"] = named
+    curve.problem_entry["libraries"] = ["mujoco", "numpy", "gymnasium"]
     for data, libraries, expected in [
         (
             "real",
@@ -140,9 +137,9 @@ def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_t
         ),
     ]:
         made = {"data": data, "provenance": {"libraries": libraries}}
-        for seed in named.seeds:
-            toy.write(named, seed, {"true": 0.5}, **made)
-        assert toy.store().versions(named) == expected
+        for seed in curve.seeds:
+            toy.write(curve, seed, {"true": 0.5}, **made)
+        assert toy.store().versions(curve) == expected
 
 
 PAIRS = {"A": lambda seed: {"true": np.linspace(0.1, 0.8, 6) - 0.1 * seed}, "B": noisy(0.4)}
