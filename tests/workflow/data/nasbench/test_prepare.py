@@ -330,18 +330,6 @@ def test_a_cell_of_another_table_is_refused(tmp_path, few, two):
     refused(tmp_path, trainings(few), two, "expected one of the 2 cells, got another")
 
 
-def test_no_cut_ever_gives_a_table(tmp_path, two):
-    contents = trainings(two)
-    path = write(tmp_path / "f", contents)
-    whole, starts = path.read_bytes(), offsets(contents)
-    assert len(prepare.read(path, two)) == 2
-    for length in range(len(whole)):
-        path.write_bytes(whole[:length])
-        at = max(start for start in starts if start <= length)
-        with pytest.raises(DataUnavailable, match=f"the record at byte {at}: expected"):
-            prepare.read(path, two)
-
-
 def test_the_content_hash_is_over_names_and_little_endian_values(few):
     three = np.arange(15.0).reshape(5, 3)
     made = prepare.assemble(few, three, three + 1, three + 2)

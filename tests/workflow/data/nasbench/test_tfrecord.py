@@ -31,10 +31,6 @@ def test_offsets_and_data(tmp_path):
     ).tolist()
 
 
-def test_an_empty_file_has_no_records(tmp_path):
-    assert list(records(write(tmp_path / "f", []))) == []
-
-
 def test_a_cut_anywhere_but_between_records_is_noticed(tmp_path):
     path = write(tmp_path / "f", RECORDS)
     whole = path.read_bytes()
