@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 
 from algorithms.parts.arms import ExactPosterior, GaussianTable
 from algorithms.parts.processes.gp import log_evidence
-from benchmarks.bench import FAMILIES, works
+from benchmarks.bench import works
 from benchmarks.steps import on_arms, on_constrained
 from benchmarks.steps.given import botorch_model, data, known, points, posterior, tensors
 from benchmarks.steps.on_evidence import gpytorch, ours, scikit_learn
@@ -86,13 +86,3 @@ def test_data_are_standardised_and_drawn_from_no_seed_that_is_reported():
     x, y = data(50, 4)
     assert x.shape == (50, 4) and abs(y.mean()) < 1e-12 and y.std(ddof=1) == pytest.approx(1)
     assert on_constrained.SEED >= 300
-
-
-def test_every_library_is_a_peer():
-    every = [work for family in FAMILIES for work in works(family)]
-    peers = {work.peer for work in every}
-    assert peers == {"BoTorch", "GPyTorch", "Optuna", "scikit-learn", "scikit-optimize"}
-
-
-def test_float64_everywhere():
-    assert tensors(5, 2)[0].dtype == points(3, 2).dtype == torch.float64

@@ -121,10 +121,6 @@ def test_what_has_not_been_run_is_said(runs, tmp_path, monkeypatch):
 # files and words
 
 
-def test_redrawn_files_are_the_same_bytes(runs, tmp_path):
-    assert [path.name for path in runs.drawn(tmp_path)] == ["best.png"]
-
-
 def test_a_feasible_picture_says_what_it_shows(runs, tmp_path, monkeypatch):
     kept = shown(monkeypatch, frames, "truss")
     runs.line["note"] = "a note"

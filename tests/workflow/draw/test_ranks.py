@@ -336,6 +336,3 @@ def test_the_papers_rank_planned_runs():
             assert len(selection.rank_runs(paper, line["id"])) >= 4
         names = [line["id"] for section in ("figures", "ranks") for line in entry.get(section, [])]
         assert len(names) == len(set(names)), "figures and ranks are files of one folder"
-
-
-# the workflow

@@ -10,19 +10,6 @@ from workflow.measure import statistics
 NAN = np.nan
 
 
-def test_a_wald_band_by_hand():
-    low, high = statistics.wald([[1.0], [2.0], [3.0]])
-    assert_allclose([low[0], high[0]], [2 - 1.96 / np.sqrt(3), 2 + 1.96 / np.sqrt(3)])
-
-
-def test_sign_flip_has_the_smallest_p_of_n_seeds():
-    assert [statistics.sign_flip(-np.ones(n) - np.arange(n) / 10) for n in (3, 5, 10)] == [
-        1 / 8,
-        1 / 32,
-        1 / 1024,
-    ]
-
-
 def test_false_discovery_by_hand():
     """p times the number of claims over the rank of p, never below that of a smaller p."""
     found = statistics.false_discovery([0.01, 0.04, NAN, 0.03, 0.005])

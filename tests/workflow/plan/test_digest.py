@@ -173,13 +173,6 @@ def test_parameters_and_data_change_the_digest_but_not_their_order():
     assert with_data(plain, "a") == with_data(plain, "a") != with_data(plain, "b")
 
 
-def test_domains_are_read_from_the_syntax_tree():
-    assert digest.domains_of("random_search.RandomSearch") == {"Box", "Arms"}
-    assert digest.domains_of("bkb.BKB") == {"Arms"}
-    assert digest.domains_of_problems("synthetic.rastrigin") == {"Box"}
-    assert digest.domains_of_problems("tables.abalone") == {"Arms"}
-
-
 def test_every_planned_method_works_on_the_domain_of_its_problem():
     pairs = {
         (curve.algorithm_entry["is"], curve.problem_entry["is"])

@@ -26,18 +26,6 @@ def root(tmp_path):
     return tmp_path
 
 
-def test_unknown_scale_and_curve_list_what_there_is(root):
-    (root / "papers" / "bbkb.yaml").symlink_to(ROOT / "papers" / "bbkb.yaml")
-    plan = load("bbkb", "smoke", root=root)
-    with pytest.raises(PlanError, match="unknown scale 'large'; known: smoke, paper"):
-        load("bbkb", "large", root=root)
-    with pytest.raises(
-        PlanError,
-        match=r"no run makes the curve 'BKB@mine'(.|\n)*known there: .*BKB@reference-code",
-    ):
-        plan.curve("abalone", "BKB@mine")
-
-
 def test_variants_readings_and_the_horizon_of_a_real_paper():
     plan, cut = load("bbkb", "paper"), load("bbkb", "smoke")
     usual, code = (plan.curve("abalone", name) for name in ("GP-UCB", "BKB@reference-code"))
@@ -46,14 +34,6 @@ def test_variants_readings_and_the_horizon_of_a_real_paper():
     assert (code.algorithm_entry["beta"], code.problem_name) == ("reference-code", "abalone")
     for one in (plan, cut):  # delta is 1/T, and T that of the paper
         assert one.curve("abalone", "BKB").algorithm_entry["delta"] == pytest.approx(1e-4)
-
-
-def test_seeds_by_hand():
-    cut = load("bbkb", "paper", seeds="2-4")
-    assert cut.curve("abalone", "BKB").seeds == (2, 3, 4)
-    few = load("go_ucb", "paper", seeds="1")
-    assert few.curve("f1", "GO-UCB").seeds == (1,)
-    assert few.study("growth-condition").seeds == (0,)
 
 
 MINI = yaml.safe_load("""
@@ -306,7 +286,6 @@ ASYNC = {"execution": "async"}
             changes("algorithms", "uniform", **ASYNC, room={"plain": 3, "giving": "unlimited"}),
             f"uniform on giving: {NO_WORKERS}",
         ),
-        (changes("problems", "plain", **ASYNC), f"greedy on plain: {NO_WORKERS}"),
         (
             changes("algorithms", "uniform", execution={"plain": "batch"}),
             "uniform on giving: expected a value for problem 'giving'",

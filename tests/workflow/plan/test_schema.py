@@ -32,12 +32,6 @@ def test_assumptions_and_deviations_name_readings(name):
             assert reading in entry["readings"]
 
 
-def test_every_paper_and_key_is_in_the_bibliography():
-    text = (ROOT / "papers" / "references.bib").read_text()
-    for name in PAPERS:
-        assert f"{{{reader.read(name)['paper']['key']}," in text
-
-
 FINDINGS = [(name, one) for name in PAPERS for one in PAPERS[name].entry.get("findings", [])]
 
 

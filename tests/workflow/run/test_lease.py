@@ -136,18 +136,16 @@ def test_whoever_is_interrupted_between_two_steps_leaves_no_lease(made, monkeypa
     assert list(made.parent.iterdir()) == []
 
 
-def test_a_link_in_the_place_of_a_lease_is_not_followed(made):
-    made.parent.mkdir()
-    lease.running(made).symlink_to("nowhere")
+@pytest.mark.parametrize("is_link", [True, False], ids=["a link to nowhere", "no folder"])
+def test_what_stands_in_the_place_of_a_lease_or_its_folder_is_told(made, is_link):
+    if is_link:
+        made.parent.mkdir()
+        lease.running(made).symlink_to("nowhere")
+    else:
+        made.parent.write_text("not a folder")
     with pytest.raises(Failed, match="expected a file that can be written"), lease.held(made):
         pytest.fail("nobody holds it")
     assert not (made.parent / "nowhere").exists()
-
-
-def test_a_file_in_the_place_of_the_folder_is_a_sentence(made):
-    made.parent.write_text("not a folder")
-    with pytest.raises(Failed, match="expected a file that can be written"), lease.held(made):
-        pytest.fail("nobody holds it")
 
 
 def test_where_nobody_can_write_a_finished_record_is_used_and_a_missing_one_is_refused(

@@ -18,12 +18,6 @@ def test_golden_values_of_one_stream():
     assert_allclose(draw.standard_normal(3), NORMAL, rtol=1e-14)
 
 
-def test_one_name_gives_the_same_numbers():
-    assert_array_equal(rng(3, "init", "cadata").random(5), rng(3, "init", "cadata").random(5))
-    one, other = rng(3, "noise", "cadata", 7), rng(3, "noise", "cadata", "7")
-    assert_array_equal(one.random(5), other.random(5))
-
-
 def test_other_names_give_other_numbers():
     names = [(0,), (1,), (0, "a"), (0, "b"), (0, "a", "b"), (0, "ab"), (0, "b", "a"), (1, "a")]
     names += [(0, "a", 1), (0, "a", 11), (0, "a", 1, 1)]
