@@ -136,14 +136,15 @@ class Comparison:
         return (p <= self.level) != (p_flip <= self.level)
 
     @property
-    def weakness(self) -> tuple[int, int, float]:
+    def weakness(self) -> tuple[int, int, float, float]:
         """The order in which comparisons are shown, the weakest first: what refutes the claim, what
-        lies on the wrong side, then by falling p; then what is missing, what holds trivially, and
-        last what is outside the theorem, which speaks for neither side.
+        lies on the wrong side, then by falling p and, of equal ones, by p against the claim; then
+        what is missing, what holds trivially, and last what is outside the theorem, which speaks
+        for neither side.
         """
         rank = 0 if self.side == AGAINST else 1 if not self.holds else 2
         last = 3 if self.apart.startswith(OUTSIDE) else 2 if self.apart else int(bool(self.missing))
-        return last, rank, -self.p if np.isfinite(self.p) else -2.0
+        return last, rank, -np.nan_to_num(self.p, nan=2.0), np.nan_to_num(self.p_against, nan=2.0)
 
 
 def compare(
@@ -390,7 +391,8 @@ def _spread(_check: Spread, what: str, data: tuple[Array, Array], level: float) 
     )
     p, p_against = (float(one(ratio**2, free, free)) for one in (stats.f.cdf, stats.f.sf))
     is_near = 1 / SPREADS < ratio < SPREADS
-    reason = f"ratio of spreads within a factor {SPREADS:g}" if is_near else ""
+    is_told = f"spreads that differ by less than a factor of {SPREADS:g} are not told apart"
+    reason = is_told if is_near else ""
     words = what.replace(" and ", " spreads less than ", 1)
     test = Test(n, ratio, low, high, p, NAN, p_against, NAN)
     seen = detectable_ratio(n, level)

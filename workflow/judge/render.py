@@ -238,9 +238,7 @@ def effect(kind: str, mean: float, low: float, high: float) -> str:
     if kind.startswith(OF_ROWS):
         what = kind.rpartition(", ")[2]
         counted = f"{what} between" if what in ("ratio", "value") else "between"
-        return (
-            f"holds in {number(100 * mean)} % of rows; {counted} {number(low)} and {number(high)}"
-        )
+        return f"true in {number(100 * mean)} % of rows; {counted} {number(low)} and {number(high)}"
     return f"{kind} {number(mean)} [{number(low)}, {number(high)}]"
 
 

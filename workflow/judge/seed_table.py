@@ -63,7 +63,7 @@ def frame(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> pd.DataFra
 
 
 def _parts(
-    evidence: Evidence, claim: ClaimEntry, weakness: Sequence[tuple[int, int, float]]
+    evidence: Evidence, claim: ClaimEntry, weakness: Sequence[tuple[int, int, float, float]]
 ) -> Iterator[tuple[str, list[int], Mapping[str, Sequence[float] | Array]]]:
     """The comparisons of a claim under a setting: what is compared, seeds, and their numbers."""
     parts = [

@@ -80,9 +80,9 @@ def judged_again(report: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Of {len(pairs)} claims so many hold, at least in direction and not trivially. Among the"
-        f" methods of their paper: {alone}. With today's optimizers among the others: {beside}."
-        f" Both ways: {both}.",
+        f"Of {len(pairs)} claims {alone} hold among the methods of their paper, {beside} with"
+        f" today's optimizers among the others, and {both} both ways, at least in direction and not"
+        " trivially.",
     ]
 
 

@@ -330,5 +330,5 @@ def _write(target: Target, header: record.Header, columns: record.Columns) -> No
         by_digest.write(target.path, target.root, header, columns)
     else:
         record.write(target.path, header, columns)
-    rows = len(next(iter(columns.values())))
-    log.info("%s: %d evaluations, %s", target.who, rows, header["status"])
+    rows, trace = len(next(iter(columns.values()))), record.trace_hash(columns)[:12]
+    log.info("%s: %d evaluations, %s, trace %s", target.who, rows, header["status"], trace)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 SOURCE = "noregret/__init__.py"  # names everything public, and the module that has it
 ARGUMENT = re.compile(r"^(\w+(?:, \w+)*): ", re.MULTILINE)
-PRIVATE = re.compile(r"self(, )?|_\w+: \w+=\w+, ")  # of arguments: what no caller gives
+PRIVATE = re.compile(r"\bself(, )?|\b_\w+: \w+=\w+, ")  # of arguments: what no caller gives
 NEXT = re.compile(r", (?=\*,|\**\w+: )")  # between two arguments
 WIDTH = 80  # letters of a line of code
 HEAD = """# Reference of the library

@@ -17,6 +17,7 @@ from workflow.draw import shrink
 from workflow.judge import settings
 from workflow.judge.claims import AS_PRINTED, command
 from workflow.judge.closeness import TITLE
+from workflow.judge.outcomes import LATE
 from workflow.judge.seed_table import SAMPLES
 from workflow.plan import reader
 from workflow.plan.exhibits import Exhibit, lines_of
@@ -94,6 +95,11 @@ class Report:
     def claims(self) -> list[Claim]:
         """The claims, those first that the paper is known for."""
         return sorted(self._claims("claims"), key=lambda claim: not claim.line.get("headline"))
+
+    @property
+    def late(self) -> int:
+        """How many claims have a check that was fixed after its first records."""
+        return sum(LATE in claim.entry["qualifiers"] for claim in self.claims)
 
     @cached_property
     def appendix(self) -> list[Claim]:

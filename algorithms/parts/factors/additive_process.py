@@ -61,8 +61,8 @@ class Scales:
     lengthscale: of its Matern-5/2 kernel, in units of the box.
     noise: the variance of the noise of an observation.
     least_noise: below which no fit goes, a variance as well.
-    mean: "zero" (bardou2024dumbo, Assumption 3.2), or "fitted" with the scales, from 0 at every fit, and
-        left out of predictions, as in the public code of bardou2024dumbo.
+    mean: "zero" (bardou2024dumbo, Assumption 3.2), or "fitted" with the scales, from 0 at every
+        fit, and left out of predictions, as in the public code of bardou2024dumbo.
 
     The public code begins as gardner2018gpytorch does: at ln 2, and for the noise 1e-4 above,
     which is the least noise.
