@@ -63,7 +63,7 @@ def misses():
 
 
 SAID = {  # what the page says, with a group for each number, and what these are
-    r"ends at ([\d.]+) of uniform search's regret; the authors' poster has ([\d.]+)\.": (
+    r"ends at ([\d.]+) of uniform search's regret; the poster has ([\d.]+)\.": (
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata")
     ),
     r"that reading lies \[a factor of ([\d.]+)\]\S* from the poster": lambda: [
@@ -75,7 +75,7 @@ SAID = {  # what the page says, with a group for each number, and what these are
     r"from the poster, one number for all methods a factor of ([\d.]+)\.": lambda: [
         np.exp(report("bbkb")["published"]["tables"]["alike"])
     ],
-    r"\(reading `variance`\), BBKB ends at ([\d.]+)\.": (
+    r"\(reading `variance`\) BBKB ends at ([\d.]+)\.": (
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata", "variance")[:1]
     ),
     r"Regret is then ([\d.]+) to ([\d.]+) times that of GP-UCB": share_of_gp_ucb,

@@ -36,7 +36,9 @@ GROUPS = {
         " bears it out nor contradicts it"
     ),
     TRIVIAL: "the check could not fail here",
-    IMPLEMENTATION: "seconds of our own code, which say nothing of the authors' code",
+    IMPLEMENTATION: (
+        "seconds of methods that are not implemented alike: our code says nothing of the authors'"
+    ),
     ON_SUBSTITUTE: "decided on data that take the place of the paper's",
 }
 WHY_APART = {  # by the `kind` of a line of the appendix

@@ -81,8 +81,8 @@ def judged_again(report: Path) -> list[str]:
         *lines,
         "",
         f"Of {len(pairs)} claims {alone} hold among the methods of their paper, {beside} with"
-        f" today's optimizers among the others, and {both} both ways, at least in direction and not"
-        " trivially.",
+        f" today's optimizers among the others, and {both} both ways. A claim holds at least in"
+        " direction, and not trivially.",
     ]
 
 
