@@ -67,6 +67,15 @@ def write(root, name, entry):
     (root / "papers" / f"{name}.yaml").write_text(text, encoding="utf-8")
 
 
+def contents(folder):
+    """{path below a folder: bytes} of all files."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
 def edit(path, old, new):
     """Replace what has to be in a file."""
     text = path.read_text(encoding="utf-8")
@@ -121,6 +130,13 @@ def snakemake(copy, *arguments, cores=2, scale="smoke", config=()):
         process.join()
         said = [path.read_text(encoding="utf-8", errors="replace") for path in files]
     return subprocess.CompletedProcess(words, process.exitcode, *said)
+
+
+def made(copy, *arguments, **how):
+    """The same, which has to end well."""
+    done = snakemake(copy, *arguments, **how)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done
 
 
 def _snakemake(copy, environment, words, said):

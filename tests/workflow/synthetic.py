@@ -53,10 +53,8 @@ class Toy:
         path = fetch.prepared_path("abalone", root=root, substitutes=scale != "paper")
         path.parent.mkdir(parents=True, exist_ok=True)
         header = {"name": "abalone", "data": data, "content_sha256": SHA}
-        pq.write_table(
-            pa.table({"target": [0.0]}).replace_schema_metadata({record.KEY: json.dumps(header)}),
-            path,
-        )
+        table = pa.table({"target": [0.0]})
+        pq.write_table(table.replace_schema_metadata({record.KEY: json.dumps(header)}), path)
 
     def add(self, algorithm, true, *, problem="p", seeds=None, budget=None, **which):
         """Records whose columns `true(seed)` gives: at least `true`, the values of the arms pulled
@@ -77,9 +75,8 @@ class Toy:
 
     def write(self, made, number, columns, **changes):
         """One record; `changes` overwrite its header."""
-        values = np.broadcast_to(
-            np.asarray(columns.pop("true"), dtype=float), (made.budget,)
-        ).copy()
+        true = np.asarray(columns.pop("true"), dtype=float)
+        values = np.broadcast_to(true, (made.budget,)).copy()
         index = np.arange(made.budget)
         none = np.zeros(made.budget)
         times = {"seconds": none, "timing.ask": none + 1e-3, "timing.tell": none}
@@ -104,14 +101,9 @@ class Toy:
     def study(self, name, columns, *, seeds=None):
         problem = {"is": "tables.abalone", "data": "abalone"}
         named = {"paper": "toy", "scale": self.scale, "id": name, "problem": "p"}
-        made = Study(
-            **named,
-            seeds=tuple(range(seeds or self.seeds)),
-            function="lemma3.run",
-            problem_entry=problem,
-            parameters={"T": 10},
-            digest=resolve.study_digest("lemma3.run", problem, {"T": 10}),
-        )
+        named |= {"seeds": tuple(range(seeds or self.seeds)), "function": "lemma3.run"}
+        digest = resolve.study_digest("lemma3.run", problem, {"T": 10})
+        made = Study(**named, problem_entry=problem, parameters={"T": 10}, digest=digest)
         self.studies[name] = made
         for seed in made.seeds:
             found = {k: np.asarray(v, dtype=float) for k, v in columns(seed).items()}

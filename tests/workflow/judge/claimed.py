@@ -2,13 +2,8 @@
 
 from workflow.plan.statements import ClaimEntry
 
-LESS = {
-    "test": "less",
-    "metric": "cumulative_regret",
-    "problems": ["p"],
-    "left": ["A"],
-    "right": ["B"],
-}
+LESS = {"test": "less", "metric": "cumulative_regret", "problems": ["p"]}
+LESS |= {"left": ["A"], "right": ["B"]}
 
 
 def claim(check=LESS, **more):

@@ -49,20 +49,14 @@ def test_a_report_of_real_runs_shows_the_same_run(tmp_path, monkeypatch):
     ledger.write(Store(paper), tmp_path)
     table = settings.by_setting(pd.read_parquet(tmp_path / "verdicts.parquet"))
     others = table[table["setting"] != "as printed"]
-    assert [(row.claim, row.setting, row.same_runs, row.runs) for row in others.itertuples()] == [
-        ("better", "replace", 1, 1),
-        ("best", "replace", 1, 1),
-        ("best", "triples", 0, 1),
-    ]
+    rows = [(row.claim, row.setting, row.same_runs, row.runs) for row in others.itertuples()]
+    assert rows[0] == ("better", "replace", 1, 1)
+    assert rows[1:] == [("best", "replace", 1, 1), ("best", "triples", 0, 1)]
     assert others["is_same"].tolist() == [True, True, False]
 
     tabulate.draw(paper, Store(paper), "ends", tmp_path)
     table = tabulate.build(paper, Store(paper), "ends").set_index(["algorithm", "reading"])
-    assert list(table.index) == [
-        ("GP", "default"),
-        ("GP", "replace (same run)"),
-        ("average", "default"),
-        ("average", "triples"),
-        ("random", "default"),
-    ]
+    of_gp = [("GP", "default"), ("GP", "replace (same run)")]
+    of_average = [("average", "default"), ("average", "triples")]
+    assert list(table.index) == [*of_gp, *of_average, ("random", "default")]
     assert "Same run: " in (tmp_path / "ends.md").read_text(encoding="utf-8")

@@ -62,49 +62,30 @@ def verdict(default, **readings):
 
 SAME, CONTROL = outcome(REPRODUCED, same=True), outcome(REPRODUCED, control=True)
 ALONE = "no other setting changes its runs"
+ONE, MORE = "the one other setting that decides it", "other settings that decide it"
+FOUR = "a (reproduced), b (reproduced), c (reproduced), d (reproduced), 2 more"
 SENTENCES = [
-    (REPRODUCED, {}, f"Reproduced as printed; {ALONE}."),
-    (REPRODUCED, {"a": SAME}, f"Reproduced as printed; {ALONE}."),
-    (CONTRADICTED, {"a": CONTROL}, f"Contradicted as printed; {ALONE}."),
-    (
-        CONTRADICTED,
-        {"a": NOT_RUN, "b": UNDECIDED},
-        "Contradicted as printed; none of 2 other settings decides it.",
-    ),
-    (
-        REPRODUCED,
-        {"a": DIRECTION, "b": NOT_RUN},
-        "Reproduced as printed; holds under the one other setting that decides it.",
-    ),
-    (
-        CONTRADICTED,
-        {"a": INCONCLUSIVE},
-        "Contradicted as printed; does not hold under the one other setting that decides it.",
-    ),
+    (REPRODUCED, {}, ALONE),
+    (REPRODUCED, {"a": SAME}, ALONE),
+    (CONTRADICTED, {"a": CONTROL}, ALONE),
+    (CONTRADICTED, {"a": NOT_RUN, "b": UNDECIDED}, "none of 2 other settings decides it"),
+    (REPRODUCED, {"a": DIRECTION, "b": NOT_RUN}, f"holds under {ONE}"),
+    (CONTRADICTED, {"a": INCONCLUSIVE}, f"does not hold under {ONE}"),
     (
         REPRODUCED,
         {"a": DIRECTION, "b": CONTRADICTED},
-        "Reproduced as printed; does not hold under b (contradicted): 1 of the 2 other settings"
-        " that decide it.",
+        f"does not hold under b (contradicted): 1 of the 2 {MORE}",
     ),
-    (
-        INCONCLUSIVE,
-        dict.fromkeys("ab", CONTRADICTED),
-        "Inconclusive as printed; holds under none of the 2 other settings that decide it.",
-    ),
-    (
-        NOT_RUN,
-        dict.fromkeys("abcdef", REPRODUCED),
-        "Not run as printed; holds under a (reproduced), b (reproduced), c (reproduced),"
-        " d (reproduced), 2 more: 6 of the 6 other settings that decide it.",
-    ),
+    (INCONCLUSIVE, dict.fromkeys("ab", CONTRADICTED), f"holds under none of the 2 {MORE}"),
+    (NOT_RUN, dict.fromkeys("abcdef", REPRODUCED), f"holds under {FOUR}: 6 of the 6 {MORE}"),
 ]
 
 
 def test_a_sentence_says_where_a_claim_holds_and_how_much_decides():
     for default, readings, sentence in SENTENCES:
         table = settings.frame([verdict(default, **readings)])
-        assert settings.sentences(table) == {"c": sentence}
+        said = f"{default.capitalize()} as printed; {sentence}."
+        assert settings.sentences(table) == {"c": said}
 
 
 def test_the_matrix_has_a_mark_for_each_setting_that_changes_a_run():
@@ -138,9 +119,8 @@ def test_the_table_has_the_numbers_of_every_comparison_the_weakest_first(tmp_pat
     for name, rows in table.groupby("setting"):
         comparisons = sorted(found.settings[name].comparisons, key=lambda one: one.weakness)
         for one, row in zip(comparisons, rows.itertuples(), strict=True):
-            assert (row.comparison, row.effect, row.p, row.p_flip) == (
-                *(one.what, one.effect, one.p, one.p_flip),
-            )
+            numbers = (one.what, one.effect, one.p, one.p_flip)
+            assert (row.comparison, row.effect, row.p, row.p_flip) == numbers
             assert (row.low, row.high, row.n) == (one.low, one.high, one.n == 10 and 10)
         assert set(rows["outcome"]) == {found.settings[name].counts_as}
     (bare,) = settings.frame([verdict(NOT_RUN)]).itertuples()
@@ -180,12 +160,9 @@ def test_what_the_public_code_and_any_reading_come_to(tmp_path):
     """The public code says nothing of such a claim; one of which a run is unplanned was not run."""
     by_b = claim({**LESS, "left": ["B"], "right": ["C"]}, id="b")
     by_u = claim({**LESS, "left": ["uniform"], "right": ["C"]}, id="u")
-    toy = universe(
-        tmp_path,
-        {"code": {"A": ({"beta": "code"}, 0.99)}},
-        levels={"A": 0.7, "B": 0.9, "C": 0.8, "uniform": 0.3},
-        claims=(BEST, by_b, by_u),
-    )
+    levels = {"A": 0.7, "B": 0.9, "C": 0.8, "uniform": 0.3}
+    readings = {"code": {"A": ({"beta": "code"}, 0.99)}}
+    toy = universe(tmp_path, readings, levels=levels, claims=(BEST, by_b, by_u))
     toy.entry["readings"]["code"] |= {"follows": "public code"}
     toy.entry["readings"]["code"]["algorithms"]["uniform"] = {"beta": "code"}  # and is not run
     told = [

@@ -50,13 +50,11 @@ def runs(rows=LONG, seed=0):
         "constrained": constrained,
         "infeasible": {**constrained, "true_g": 1 + rng.random((rows, 2))},
     }
-    return {
-        name: Record(
-            {**(on_box if found["query"].ndim > 1 else header), "trace_sha256": trace_hash(found)},
-            found,
-        )
-        for name, found in columns.items()
-    }
+    records = {}
+    for name, found in columns.items():
+        said = on_box if found["query"].ndim > 1 else header
+        records[name] = Record({**said, "trace_sha256": trace_hash(found)}, found)
+    return records
 
 
 def published(found, tmp_path):
@@ -155,11 +153,8 @@ def test_parts_of_a_trace_tell_reports_and_recommendation_from_the_rest():
 def test_a_study_is_kept_as_it_is(tmp_path):
     header = {"seed": 0, "rows": 400, "digest": "d", "trace_sha256": "t", "study": "s"}
     rng = np.random.default_rng(0)
-    columns = {
-        "t": np.arange(400),
-        "timing.seconds": rng.random(400),
-        "ratio": np.r_[np.nan, rng.random(399)],
-    }
+    columns = {"t": np.arange(400), "timing.seconds": rng.random(400)}
+    columns["ratio"] = np.r_[np.nan, rng.random(399)]
     path = tmp_path / "study.parquet"
     kept = condense.condensed(Record(header, columns))
     curve_file.merge(path, {"paper": "toy", "study": "s"}, {0: kept})

@@ -8,12 +8,71 @@ from tests.workflow.synthetic import Toy
 from workflow.measure import metrics
 from workflow.trace.curves import PlanError
 
+NAN, INF = np.nan, np.inf
 RUN = {
     "true": [0.5, 0.25, 1.0, 0.75, 0.75, 1.0],
     "batch": np.array([0, 1, 2, 2, 2, 3]),
     "seconds": np.array([3.0, 2, 1, 5, 2, 4]),
     "timing.ask": np.array([0, 1.0, 6.0, 0, 0, 2.0]),
-    "report.dictionary": np.array([np.nan, 1, 2, 2, 2, 4]),
+    "report.dictionary": np.array([NAN, 1, 2, 2, 2, 4]),
+}
+AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there before the run
+# two points of an initial design, two whole iterations and one that the budget cuts
+CONSTRAINED = {
+    "true": [-5, -1, -4, -3, -0.5, -3.5, -2, -1.5],
+    "true_g": np.array(
+        [[0.1, -1], [-1, 0.2], [0, -1], [-1, -1], [1, 1], [-1, -1], [-2, -2], [-1, 0]]
+    ),
+    "batch": np.array([0, 0, 1, 2, 3, 3, 4, 5]),
+    "report.role": np.array([NAN, NAN, 1, 2, 1, 1, 2, 1]),
+    "report.iteration": np.array([NAN, NAN, 1, 1, 2, 2, 2, 3]),
+}
+RUNS = {"plain": RUN, "after data": AFTER_DATA, "constrained": CONSTRAINED}
+RUNS |= {"infeasible": {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))}}
+BY_HAND = {
+    "plain": {
+        "cumulative_regret": [0.5, 1.25, 1.25, 1.5, 1.75, 1.75],
+        "simple_regret": [0.5, 0.5, 0, 0, 0, 0],
+        # batch 0 is the initial design
+        "mean_regret": [NAN, 0.75, 0.375, 1 / 3, 0.3125, 0.25],
+        "final_regret": [0],
+        "recommendation_regret": [0],
+        "mean_objective": [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6],
+        "stuck": [0],
+        "seconds": [0, 1, 7, 7, 7, 9],
+        "total_seconds": [3, 6, 17, 17, 17, 23],
+        "given_seconds": [0],
+        "batch_size": [NAN, 1, 3, 3, 3, NAN],
+        "batches": [0, 1, 2, 2, 2, 3],
+        "report.dictionary": [NAN, 1, 2, 2, 2, 4],
+        "report.nothing": [NAN] * 6,
+    },
+    "after data": {
+        # the construction, which includes learning from the data, then the rows
+        "seconds": [2.5, 3.5, 9.5, 9.5, 9.5, 11.5],
+        "given_seconds": [2.0],
+        "total_seconds": [5.5, 6.5, 13.5, 18.5, 18.5, 24.5],
+        "batch_size": [2, 2, 1, 2, 2, NAN],
+        "batches": [1, 1, 2, 3, 3, 4],
+        "cumulative_regret": [0.5, 1.25, 1.25, 1.5, 1.75, 1.75],
+    },
+    "constrained": {
+        # a constraint of exactly 0 is kept
+        "best_feasible": [INF, INF, 4, 3, 3, 3, 2, 1.5],
+        "best_feasible_iterate": [INF, INF, 4, 4, 4, 3.5, 3.5, 1.5],
+        "best_feasible_by_iteration": [3, 2, 1.5],
+        "feasible_evaluations": [0, 0, 1, 2, 2, 3, 4, 5],
+        "search_for_feasible": [1],
+        "late_descent": [1.5],  # from the fifth of eight evaluations on
+    },
+    "infeasible": {
+        "best_feasible": [INF] * 8,
+        "best_feasible_iterate": [INF] * 8,
+        "best_feasible_by_iteration": [INF] * 3,
+        "feasible_evaluations": [0] * 8,
+        "search_for_feasible": [INF],
+        "late_descent": [0],
+    },
 }
 
 
@@ -22,52 +81,23 @@ def toy(tmp_path):
     return Toy(tmp_path, budget=6, seeds=2)
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
-        ("simple_regret", [0.5, 0.5, 0, 0, 0, 0]),
-        # batch 0 is the initial design
-        ("mean_regret", [np.nan, 0.75, 0.375, 1 / 3, 0.3125, 0.25]),
-        ("final_regret", [0]),
-        ("recommendation_regret", [0]),
-        ("mean_objective", [-0.5, -0.75 / 2, -1.75 / 3, -2.5 / 4, -3.25 / 5, -4.25 / 6]),
-        ("stuck", [0]),
-        ("seconds", [0, 1, 7, 7, 7, 9]),
-        ("total_seconds", [3, 6, 17, 17, 17, 23]),
-        ("given_seconds", [0]),
-        ("batch_size", [np.nan, 1, 3, 3, 3, np.nan]),
-        ("batches", [0, 1, 2, 2, 2, 3]),
-        ("report.dictionary", [np.nan, 1, 2, 2, 2, 4]),
-        ("report.nothing", [np.nan] * 6),
-    ],
-)
-def test_metric_of_a_run_by_hand(toy, name, expected):
-    curve = toy.add("A", lambda seed: RUN)
-    assert_allclose(toy.store().values(curve, name), [expected, expected])
+def constrained(root, *runs):
+    """A toy whose seeds have these columns, and its curve."""
+    toy = Toy(root, budget=len(runs[0]["batch"]), seeds=len(runs))
+    return toy, toy.add("A", lambda seed: runs[seed])
 
 
-AFTER_DATA = {**RUN, "batch": np.array([1, 1, 2, 3, 3, 4])}  # batch 0 was there before the run
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # the construction, which includes learning from the data, then the rows
-        ("seconds", [2.5, 3.5, 9.5, 9.5, 9.5, 11.5]),
-        ("given_seconds", [2.0]),
-        ("total_seconds", [5.5, 6.5, 13.5, 18.5, 18.5, 24.5]),
-        ("batch_size", [2, 2, 1, 2, 2, np.nan]),
-        ("batches", [1, 1, 2, 3, 3, 4]),
-        ("cumulative_regret", [0.5, 1.25, 1.25, 1.5, 1.75, 1.75]),
-    ],
-)
-def test_metric_of_a_run_after_existing_data_by_hand(toy, name, expected):
-    curve = toy.add("A", lambda seed: AFTER_DATA)
+@pytest.mark.parametrize("kind", BY_HAND)
+def test_metrics_of_a_run_by_hand(tmp_path, kind):
+    run, expected = RUNS[kind], BY_HAND[kind]
+    toy, curve = constrained(tmp_path, run, run)
+    given = {"setup_seconds": 2.5, "given_seconds": 2.0} if kind == "after data" else {}
     for seed in curve.seeds:
-        toy.write(curve, seed, dict(AFTER_DATA), setup_seconds=2.5, given_seconds=2.0)
-    with np.errstate(all="raise"):  # there is no batch 0 to divide by
-        assert_allclose(toy.store().values(curve, name), [expected, expected])
+        toy.write(curve, seed, dict(run), **given)
+    with np.errstate(all="raise"):
+        found = {name: toy.store().values(curve, name) for name in expected}
+    for name, values in expected.items():
+        assert_allclose(found[name], [values, values], err_msg=name)
 
 
 def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
@@ -96,59 +126,6 @@ def test_thinned_grid_keeps_both_ends():
         assert len(grid) <= metrics.GRID
         assert (grid[0], grid[-1]) == (0, 9999)
         assert (np.diff(grid) > 0).all()
-
-
-NAN = np.nan
-# two points of an initial design, two whole iterations and one that the budget cuts
-CONSTRAINED = {
-    "true": [-5, -1, -4, -3, -0.5, -3.5, -2, -1.5],
-    "true_g": np.array(
-        [[0.1, -1], [-1, 0.2], [0, -1], [-1, -1], [1, 1], [-1, -1], [-2, -2], [-1, 0]]
-    ),
-    "batch": np.array([0, 0, 1, 2, 3, 3, 4, 5]),
-    "report.role": np.array([NAN, NAN, 1, 2, 1, 1, 2, 1]),
-    "report.iteration": np.array([NAN, NAN, 1, 1, 2, 2, 2, 3]),
-}
-
-
-def constrained(root, *runs):
-    """A toy whose seeds have these columns, and its curve."""
-    toy = Toy(root, budget=len(runs[0]["batch"]), seeds=len(runs))
-    return toy, toy.add("A", lambda seed: runs[seed])
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # a constraint of exactly 0 is kept
-        ("best_feasible", [np.inf, np.inf, 4, 3, 3, 3, 2, 1.5]),
-        ("best_feasible_iterate", [np.inf, np.inf, 4, 4, 4, 3.5, 3.5, 1.5]),
-        ("best_feasible_by_iteration", [3, 2, 1.5]),
-        ("feasible_evaluations", [0, 0, 1, 2, 2, 3, 4, 5]),
-        ("search_for_feasible", [1]),
-        ("late_descent", [1.5]),  # from the fifth of eight evaluations on
-    ],
-)
-def test_metric_of_a_constrained_run_by_hand(tmp_path, name, expected):
-    toy, curve = constrained(tmp_path, CONSTRAINED)
-    assert_allclose(toy.store().values(curve, name), [expected])
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("best_feasible", [np.inf] * 8),
-        ("best_feasible_iterate", [np.inf] * 8),
-        ("best_feasible_by_iteration", [np.inf] * 3),
-        ("feasible_evaluations", [0] * 8),
-        ("search_for_feasible", [np.inf]),
-        ("late_descent", [0]),
-    ],
-)
-def test_metric_of_a_run_without_a_feasible_evaluation(tmp_path, name, expected):
-    toy, curve = constrained(tmp_path, {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))})
-    with np.errstate(all="raise"):
-        assert_allclose(toy.store().values(curve, name), [expected])
 
 
 def test_a_run_without_constraints_is_feasible_everywhere(toy):
@@ -186,9 +163,9 @@ def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path)
         ([0, 0, 1, 2, 3], [1, 0, 0, 0, 0], NAN),
         ([0, 0, 1, 2, 3], [0, 0, 1, 0, 0], 1),
         ([0, 0, 1, 1, 1], [0, 0, 0, 0, 1], 3),
-        ([0, 0, 1, 2, 3], [0, 0, 0, 0, 0], np.inf),
+        ([0, 0, 1, 2, 3], [0, 0, 0, 0, 0], INF),
         ([1, 1, 2, 3, 4], [0, 1, 0, 0, 0], 2),  # the design existed before and is in no row
-        ([0, 0, 0, 0, 0], [0, 0, 0, 0, 0], np.inf),
+        ([0, 0, 0, 0, 0], [0, 0, 0, 0, 0], INF),
         ([0, 0, 0, 0, 0], [0, 0, 0, 0, 1], NAN),
     ],
 )
@@ -213,8 +190,8 @@ def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
         (0, {8: 2.0}, 2),
         (0, {3: 1.0, 8: 2.0, 10: 0.5}, 2.5),
         (6, {9: 1.0}, 1),
-        (7, {}, np.inf),  # from nothing feasible to something
-        (9, {}, np.inf),
+        (7, {}, INF),  # from nothing feasible to something
+        (9, {}, INF),
         (10, {}, 0),  # nothing feasible at all
     ],
 )

@@ -277,9 +277,8 @@ def test_intervals_cover_as_often_as_they_say(n):
     low, high = interval(drawn)
     assert np.mean((low <= 0) & (high >= 0)) == pytest.approx(0.95, abs=error(0.95, 20000))
     low, high = wald(drawn)
-    assert_allclose(
-        np.mean((low <= 0) & (high >= 0)), 1 - 2 * stats.t.sf(1.96, n - 1), atol=error(0.88, 20000)
-    )
+    expected = 1 - 2 * stats.t.sf(1.96, n - 1)
+    assert_allclose(np.mean((low <= 0) & (high >= 0)), expected, atol=error(0.88, 20000))
 
 
 @pytest.mark.parametrize(("problems", "curves"), [(4, 5), (6, 9), (12, 6)])

@@ -124,17 +124,11 @@ def test_a_record_names_the_versions_of_the_libraries_that_its_problem_belongs_t
     curve = toy.add("A", noisy(0.5))
     assert toy.store().versions(curve) == []
     curve.problem_entry["libraries"] = ["mujoco", "numpy", "gymnasium"]
+    known = ["mujoco 3.3.7", "numpy 2.0.1", "gymnasium unknown"]
+    none = ["mujoco not installed", "numpy 2.0.1", "gymnasium not installed"]
     for data, libraries, expected in [
-        (
-            "real",
-            {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"},
-            ["mujoco 3.3.7", "numpy 2.0.1", "gymnasium unknown"],
-        ),
-        (
-            "substitute: none of it",
-            {"numpy": "2.0.1"},
-            ["mujoco not installed", "numpy 2.0.1", "gymnasium not installed"],
-        ),
+        ("real", {"numpy": "2.0.1", "mujoco": "3.3.7", "scipy": "1"}, known),
+        ("substitute: none of it", {"numpy": "2.0.1"}, none),
     ]:
         made = {"data": data, "provenance": {"libraries": libraries}}
         for seed in curve.seeds:

@@ -28,9 +28,8 @@ def test_curves_of_several_problems_are_one_table(root):
     found = table("toy", root=root)
     assert len(found) == 3 * 2 * 6
     means = found.groupby(["problem", "algorithm", "reading"], observed=True)["true"].mean()
-    assert means.to_dict() == pytest.approx(
-        {("p", "A", ""): 0.45, ("p", "B", ""): 0.65, ("open", "A", "code"): 0.1}
-    )
+    expected = {("p", "A", ""): 0.45, ("p", "B", ""): 0.65, ("open", "A", "code"): 0.1}
+    assert means.to_dict() == pytest.approx(expected)
     assert found["evaluation"].max() == 5 and set(found["seed"]) == {0, 1}
     # what only one curve reports is absent in the rows of the others
     assert found["report.beta"].notna().sum() == 6

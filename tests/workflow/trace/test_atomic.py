@@ -79,9 +79,8 @@ def test_parts_of_an_hour_ago_are_removed_and_recent_ones_are_not(path, monkeypa
     left(path, ".0.parquet.busy.part", ago=module.ABANDONED - 60)
     left(path, ".1.parquet.killed.part", ago=module.ABANDONED + 60)
     with atomic(path) as temporary:
-        assert names(path.parent) == sorted(
-            [path.name, ".0.parquet.busy.part", ".1.parquet.killed.part", temporary.name]
-        )
+        parts = [".0.parquet.busy.part", ".1.parquet.killed.part", temporary.name]
+        assert names(path.parent) == sorted([path.name, *parts])
         temporary.write_text("new")
     assert path.read_text() == "new"
 

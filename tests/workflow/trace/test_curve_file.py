@@ -18,21 +18,15 @@ LABELS = {"paper": "toy", "problem": "p", "algorithm": "A"}
 
 
 def kept(seed, *, rows=6, digest="d", trace="t", **columns):
-    header = {
-        "rows": rows,
-        "seed": seed,
-        "digest": digest,
-        "trace_sha256": f"{trace}{seed}",
-        "provenance": {"commit": "c0ffee", "code_path": {"blas": []}},
-    }
+    header = {"rows": rows, "seed": seed, "digest": digest, "trace_sha256": f"{trace}{seed}"}
+    header["provenance"] = {"commit": "c0ffee", "code_path": {"blas": []}}
     values = {"true": np.linspace(seed, seed + 1, rows), "batch": np.arange(rows), **columns}
     return Kept(header, values, {"slow": (np.array([0, rows - 1]), np.array([0.5, np.nan]))})
 
 
 def same(one, other):
-    assert {k: v for k, v in one.header.items() if k != curve_file.SEAL} == {
-        k: v for k, v in other.header.items() if k != curve_file.SEAL
-    }
+    first, second = ({**each.header, curve_file.SEAL: ""} for each in (one, other))
+    assert first == second
     assert one.columns.keys() == other.columns.keys()
     for name, values in one.columns.items():
         assert values.dtype == other.columns[name].dtype
@@ -44,15 +38,10 @@ def same(one, other):
 
 
 def test_what_is_read_is_what_was_written_and_equal_content_has_equal_bytes(tmp_path):
-    records = {
-        seed: kept(
-            seed,
-            feasible=np.arange(6) > seed,
-            single=np.float32([seed, 1, 2, 3, 4, np.nan]),
-            unknown=np.array([np.nan, np.nan, 1, 1, 2, 2.0]),
-        )
-        for seed in (3, 0)
-    }
+    records = {}
+    for seed in (3, 0):
+        columns = {"feasible": np.arange(6) > seed, "unknown": np.repeat([np.nan, 1, 2.0], 2)}
+        records[seed] = kept(seed, **columns, single=np.float32([seed, 1, 2, 3, 4, np.nan]))
     paths = [tmp_path / name for name in ("one.parquet", "two.parquet")]
     curve_file.merge(paths[0], LABELS, records)
     curve_file.merge(paths[1], LABELS, dict(sorted(records.items())))
@@ -119,9 +108,8 @@ def test_an_equal_record_of_another_code_path_replaces_only_when_asked(tmp_path)
 
 def test_a_run_without_rows_and_a_column_that_one_seed_lacks_are_kept(tmp_path):
     path = tmp_path / "A.parquet"
-    empty = Kept(
-        {"rows": 0, "seed": 1, "digest": "d", "trace_sha256": "t", "status": "timeout"}, {}
-    )
+    header = {"rows": 0, "seed": 1, "digest": "d", "trace_sha256": "t", "status": "timeout"}
+    empty = Kept(header, {})
     records = {0: kept(0, count=np.arange(6)), 1: empty, 2: kept(2)}
     curve_file.merge(path, LABELS, records)
     for seed, one in curve_file.read(path).items():

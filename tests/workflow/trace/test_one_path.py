@@ -2,11 +2,13 @@
 
 import os
 import platform
+import re
 
 import pytest
 
 from tests import programs
 from tests.workflow.trace.processes import printed
+from workflow.plan.resolve import ROOT
 from workflow.trace import one_path
 
 PRINT = (
@@ -55,9 +57,8 @@ def test_whatever_the_user_has_set_the_kernels_are_the_same():
 
 @on_x86
 def test_what_another_path_asks_for_is_taken_alone():
-    said, parts, environment = elsewhere(
-        TAKE, LIBRARIES, **USERS, NOREGRET_CODE_PATH="OPENBLAS_CORETYPE=Sandybridge"
-    )
+    asked = {**USERS, "NOREGRET_CODE_PATH": "OPENBLAS_CORETYPE=Sandybridge"}
+    said, parts, environment = elsewhere(TAKE, LIBRARIES, **asked)
     assert said == f"asked for by {one_path.INSTEAD}"
     assert parts["blas"] == ["Sandybridge", "Sandybridge"]
     assert {name for name, value in environment.items() if value} == {"OPENBLAS_CORETYPE"}
@@ -85,6 +86,26 @@ def test_square_roots_of_pytorch_are_rounded_correctly():
     done = programs.python("-W", "error", "-c", f"{TAKE}\n{ROOTS}", check=True)
     assert done.stdout == "[0, 0, 0, 0, 0] True 2.0 2.0 nan\n"
     assert done.stderr == ""
+
+
+def of_rules():
+    """What the rules import, which every job reads anew."""
+    paths = [ROOT / "Snakefile", *(ROOT / "workflow" / "rules").glob("*.smk")]
+    text = "\n".join(path.read_text(encoding="utf-8") for path in paths)
+    lines = re.findall(r"^(?:from workflow\S* )?import (?:\([^)]*\)|.+)", text, re.MULTILINE)
+    assert any("workflow.data.places" in line for line in lines)
+    return "\n".join(lines)
+
+
+PLAN = "from workflow.plan import expand; expand.load('bbkb', 'paper')"
+BEGINNINGS = {"rules": of_rules(), "plan": PLAN, "job": "import workflow.run.job"}
+
+
+@pytest.mark.parametrize("beginning", BEGINNINGS)
+def test_no_numerical_library_is_loaded_before_kernels_are_chosen(beginning):
+    heavy = "{'numpy', 'scipy', 'torch', 'pyarrow', 'pandas', 'sklearn'} & set(sys.modules)"
+    code = f"{BEGINNINGS[beginning]}\nimport sys; print(*{heavy})"
+    assert programs.python("-c", code, cwd=ROOT, check=True).stdout.split() == []
 
 
 def test_a_library_that_came_first_is_told():
