@@ -96,11 +96,8 @@ def test_a_curve_that_only_another_scale_makes_is_left_out(root):
 def test_the_best_value_seen_is_that_of_all_runs_compared_and_of_no_others(root):
     plan = load("today", "paper", root=root)
     claim = claims_of(plan)[0]
-    assert {run.name for run in runs_of(plan, claim.check)} == {
-        "today/small/rival",
-        "mini/small/greedy",
-        "mini/small/greedy@bold",
-    }
+    names = {"today/small/rival", "mini/small/greedy", "mini/small/greedy@bold"}
+    assert {run.name for run in runs_of(plan, claim.check)} == names
     paper = load("mini", "paper", root=root)
     read = selection.companions(paper, paper.curve("small", "greedy"))
     assert {curve.paper for curve in read} == {"mini"}
@@ -123,16 +120,13 @@ def lend(entry):
         (lambda entry: lend(entry)["problems"].append("smal"), "unknown problem 'smal'; did you"),
         (lambda entry: lend(entry)["curves"].append("gredy"), "no run .* the curve 'gredy' on any"),
         (
-            lambda entry: entry["borrows"].update(minni=entry["borrows"]["mini"]),
-            "unknown paper 'minni'; did you mean 'mini'",
+            lambda entry: entry["borrows"].update(minni=lend(entry)),
+            "unknown paper 'minni'; did you",
         ),
-        (
-            lambda entry: entry.update(problems=PAPER["problems"]),
-            "expected every problem once, got 'small' twice",
-        ),
+        (lambda entry: entry.update(problems=PAPER["problems"]), "once, got 'small' twice"),
         (
             lambda entry: entry["algorithms"].update(greedy=SEARCH),
-            "other curves than those that are run here, got greedy on large: rename one",
+            "got greedy on large: rename one",
         ),
         (lambda entry: entry["borrows"].clear(), "borrows"),
         (lambda entry: lend(entry).update(curves=3), "mini.curves: expected a list, got 3"),

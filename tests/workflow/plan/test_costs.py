@@ -29,26 +29,20 @@ def table(monkeypatch):
 
 @pytest.mark.usefixtures("table")
 @pytest.mark.parametrize(
-    ("problem", "curve", "evaluations", "expected"),
+    ("run", "expected"),
     [
-        ("p", "A", 100, Cost(40.0, 50.0, 300)),
-        ("p", "A", 10, Cost(4.0, 5.0, 300)),
-        ("p", "A", 200, Cost(80.0, 100.0, 300)),  # longer than it was measured
-        ("p", "A+wide", 100, Cost(80.0, 90.0, 400)),  # the dearest there
-        ("p@harder", "A", 100, Cost(80.0, 90.0, 400)),
-        ("r", "A", 50, Cost(100.0, 120.0, 500)),  # the dearest anywhere
-        ("p", "B", 100, costs.UNKNOWN),
+        (("toy", "p", "A", 100), Cost(40.0, 50.0, 300)),
+        (("toy", "p", "A", 10), Cost(4.0, 5.0, 300)),
+        (("toy", "p", "A", 200), Cost(80.0, 100.0, 300)),  # longer than it was measured
+        (("toy", "p", "A+wide", 100), Cost(80.0, 90.0, 400)),  # the dearest there
+        (("toy", "p@harder", "A", 100), Cost(80.0, 90.0, 400)),
+        (("toy", "r", "A", 50), Cost(100.0, 120.0, 500)),  # the dearest anywhere
+        (("toy", "p", "B", 100), costs.UNKNOWN),
+        (("other", "p", "A", 50), Cost(100.0, 120.0, 500)),  # as in the paper that has it
     ],
 )
-def test_a_run_costs_what_its_curve_took_or_the_dearest_that_resembles_it(
-    problem, curve, evaluations, expected
-):
-    assert costs.estimate("toy", problem, curve, evaluations) == expected
-
-
-@pytest.mark.usefixtures("table")
-def test_a_method_of_another_paper_costs_what_it_took_there():
-    assert costs.estimate("other", "p", "A", 50) == Cost(100.0, 120.0, 500)
+def test_a_run_costs_what_its_curve_took_or_the_dearest_that_resembles_it(run, expected):
+    assert costs.estimate(*run) == expected
 
 
 @pytest.mark.usefixtures("table")
@@ -80,16 +74,7 @@ def test_no_limit_of_a_job_is_below_what_its_published_runs_took():
                 assert costs.memory_mb(part) > line.mib, part.name
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [
-        (0.4, "0.4 s"),
-        (89, "89 s"),
-        (600, "10 min"),
-        (7000, "1.9 h"),
-        (86400, "24.0 h"),
-        (500_000, "5.8 days"),
-    ],
-)
-def test_seconds_for_people(seconds, text):
-    assert costs.duration(seconds) == text
+def test_seconds_for_people():
+    texts = {0.4: "0.4 s", 89: "89 s", 600: "10 min"}
+    texts |= {7000: "1.9 h", 86400: "24.0 h", 500_000: "5.8 days"}
+    assert {seconds: costs.duration(seconds) for seconds in texts} == texts

@@ -96,11 +96,8 @@ def test_reserved_keys_are_those_of_the_models_of_problems_and_algorithms():
 def test_every_name_that_a_line_mentions_is_looked_up():
     text = check("{test: less, study: t, left: exact, right: bound, rows: {qbar: 3}}", STUDY)
     text = text.replace("curves: [BKB, GP-UCB, uniform]", "curves: [BKB@wide], relative_to: unifor")
-    assert {line.partition(": unknown ")[2].partition(";")[0] for line in refused(text)} == {
-        "algorithm 'unifor'",
-        "reading 'wide'",
-        "study 't'",
-    }
+    unknown = {line.partition(": unknown ")[2].partition(";")[0] for line in refused(text)}
+    assert unknown == {"algorithm 'unifor'", "reading 'wide'", "study 't'"}
 
 
 # sentences
@@ -146,10 +143,8 @@ title: Regret, => title: Regret, kind: dots, reading: default, => keys that dots
 
 def test_what_compares_nothing_or_is_read_by_nothing_is_refused_in_one_sentence():
     checks_, others = (table.strip().splitlines() for table in (CHECKS, ELSEWHERE))
-    told = [
-        (words, refused(check(text, STUDY)))
-        for text, words in (one.split(" => ") for one in checks_)
-    ]
+    slips = [one.split(" => ") for one in checks_]
+    told = [(words, refused(check(text, STUDY))) for text, words in slips]
     for line in others:
         old, new, words = line.replace(r"\n", "\n").split(" => ")
         told.append((words, refused(changed(old, new) + STUDY)))
@@ -261,16 +256,14 @@ def test_a_new_kind_is_one_entry(tmp_path):
         file.write(KIND)
     paper.write_text(checkout.MINI + line)
     # the reference page
-    assert checkout.run(copied, "workflow.schema", "--root", str(copied)).returncode == 0
+    checkout.succeed(copied, "workflow.schema", "--root", str(copied))
     assert "`notes[]`" in (copied / manual.PAGE).read_text()
     # the plan and the rules
-    planned = checkout.snakemake(copied, "-n")
-    assert planned.returncode == 0, planned.stderr
+    planned = checkout.made(copied, "-n")
     assert re.search(r"^note +1$", planned.stdout + planned.stderr, re.MULTILINE)
     # the reference, and the site
     (copied / "probe.py").write_text(PROBE.replace("\\\\n", "\\n"))
-    probed = checkout.run(copied, "probe")
-    assert probed.returncode == 0, probed.stderr
+    probed = checkout.succeed(copied, "probe")
     found = json.loads(probed.stdout.splitlines()[-1])
     assert found["sections"] == [*REGISTRY, "notes"]
     assert found["shown"] == [["small", "notes", True]]

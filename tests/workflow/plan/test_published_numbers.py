@@ -21,13 +21,8 @@ def tabled(root, *lines, head=HEAD):
 
 
 def test_series_of_a_panel_have_their_points_in_order(tmp_path):
-    tabled(
-        tmp_path,
-        "poster,f,A,1,0.9,0.8,1.0,1",
-        "poster,f,A,2,0.5,0.4,0.6,1",
-        "Table 2,f,B,,7,,,s",
-        "poster,g,A,1,1,,,1",
-    )
+    of_a = ("poster,f,A,1,0.9,0.8,1.0,1", "poster,f,A,2,0.5,0.4,0.6,1")
+    tabled(tmp_path, *of_a, "Table 2,f,B,,7,,,s", "poster,g,A,1,1,,,1")
     found = published_numbers.panel("toy", "f", tmp_path)
     assert list(found) == ["A", "B"]
     assert found["A"] == published_numbers.Series((1, 2), (0.9, 0.5), (0.8, 0.4), (1.0, 0.6))
@@ -62,9 +57,8 @@ def test_every_published_panel_is_used_or_only_quoted(name):
     if not path.exists():
         assert not experiments
         return
-    panels = {
-        line.split(",")[1] for line in re.sub(r'"[^"]*"', "", path.read_text()).splitlines()[1:]
-    }
+    lines = re.sub(r'"[^"]*"', "", path.read_text()).splitlines()[1:]
+    panels = {line.split(",")[1] for line in lines}
     used = {panel["panel"] for one in experiments.values() for panel in one["panels"]}
     assert used <= panels
     assert len(used) > 0

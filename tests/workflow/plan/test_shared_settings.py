@@ -6,9 +6,7 @@ import pytest
 import yaml
 
 from tests.settings import GAMMA, TURBO
-from tests.workflow.checkout import linked, write
 from workflow.judge.claims import readings_of
-from workflow.plan.expand import load
 from workflow.plan.reads import claims_of
 from workflow.plan.selection import curve_of, figure_runs, table_curves, table_of
 from workflow.trace.curves import PlanError
@@ -36,17 +34,9 @@ EVERYBODY = list(TOY["algorithms"])
 
 
 @pytest.fixture
-def toy(tmp_path):
+def toy(planner):
     """toy(change, scale) -> the plan of the toy paper that somebody changed."""
-    linked(tmp_path)
-
-    def planned(change=lambda entry: None, scale="paper"):
-        entry = copy.deepcopy(TOY)
-        change(entry)
-        write(tmp_path, "toy", entry)
-        return load("toy", scale, root=tmp_path)
-
-    return planned
+    return planner("toy", TOY)
 
 
 def reading(everybody, **more):
@@ -59,11 +49,9 @@ def changes(**more):
 
 
 def test_a_line_for_all_sets_the_field_of_a_group_wherever_it_is(toy):
-    under = toy().curve("plain", "sample@one").algorithm_entry
-    assert under == {
-        **toy().curve("plain", "sample").algorithm_entry,
-        "surrogate": {**TURBO["surrogate"], "standard": "population"},
-    }
+    usual, under = (toy().curve("plain", name).algorithm_entry for name in ("sample", "sample@one"))
+    surrogate = {**TURBO["surrogate"], "standard": "population"}
+    assert under == {**usual, "surrogate": surrogate}
 
 
 def test_nobody_else_is_reached_not_even_who_has_a_parameter_of_the_groups_name(toy):
@@ -132,13 +120,9 @@ def test_a_reading_of_the_problem_is_another_problem_for_everybody(toy):
     noise = {"plain": {"noise": 0.2}, "other": {"noise": 0.1}}
     said = {**reading(STANDARD), "problems": noise}
     plan = toy(changes(readings={"one": said}, runs=[{}, {"readings": ["one"]}]))
-    assert {curve.name for curve in plan.curves if "@" in curve.name} == {
-        "toy/plain@one/sample@one",
-        "toy/plain@one/population@one",
-        "toy/plain@one/process",
-        "toy/plain@one/uniform",
-        "toy/other@one/sample@one",
-    }
+    of_plain = ("sample@one", "population@one", "process", "uniform")
+    names = {f"toy/plain@one/{name}" for name in of_plain} | {"toy/other@one/sample@one"}
+    assert {curve.name for curve in plan.curves if "@" in curve.name} == names
     # a problem that keeps its values is the default one for whom nothing changes
     assert plan.curve("other@one", "uniform") is plan.curve("other", "uniform")
     assert curve_of(plan, "other", "population", reading="one") is plan.curve("other", "population")
