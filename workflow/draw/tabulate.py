@@ -52,6 +52,12 @@ COLUMNS = {  # what the names of some say too little of
         "median search from there is over designs without a feasible point: evaluations after"
         " one up to the first feasible one"
     ),
+    "recommendation regret": "recommendation regret is that of what is recommended at the end",
+    "oracle moved": (
+        "oracle moved and rounds moved are the largest changes of a weight by the oracle, and after"
+        " it"
+    ),
+    "restarts": "length and restarts are those of TuRBO's region",
     # of studies of sketches
     "qbar": "qbar is q̄, by which arms enter the dictionary",
     "hypothesis_met": "hypothesis_met is 1 where q̄ is as large as the theorem asks for",

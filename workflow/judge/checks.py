@@ -85,7 +85,7 @@ class Comparison:
     unit of the effect, that this many seeds of this spread would have shown in four of five times.
     `first` is how many of the planned seeds were read. `borders` are the effects at which the
     claimed side ends: one, or the two ends of a stretch. The `low` and `high` of a statement about
-    every row are its extremes, and these its borders. `apart` says why a setting of its claim
+    every row are its extremes, and these its borders. `apart` says why a case of its claim
     decides nothing; "" where it does.
     """
 

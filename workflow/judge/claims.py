@@ -5,7 +5,7 @@ sign-flip p stands beside it. `outcomes` has the words: reproduced, direction on
 contradicted, and not decided with the reasons: substituted data, a scale other than `paper`, too
 few seeds, missing runs, or hypotheses that the runs do not meet. A claim about several comparisons
 is contradicted as soon as one of them is, whether or not the others were run. The comparisons of a
-claim that is asked in several settings are those of all of them; a setting outside the theorem, or
+claim that is asked in several cases are those of all of them; a case outside the theorem, or
 in which nothing can fail, decides nothing while others do. A claim is judged under every reading,
 too, that changes one of its runs and for which the plan has all of them; where the plan lacks some,
 a reading that the claim names is `not run`. Where the runs under a reading have the traces of the
@@ -170,7 +170,7 @@ class Verdict:
 def judge(paper: Paper, store: Store, claim: ClaimEntry) -> Verdict:
     """The verdict on one claim, and what it comes to under the other readings that affect it."""
     verdict = by_default(paper, store, claim)
-    if not claim.settings and verdict.observed in HOLDS:
+    if not claim.cases and verdict.observed in HOLDS:
         why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim.asked[0])
         told = [f"{TRIVIAL}: {why}"] if why else []
         verdict = replace(verdict, qualifiers=(*verdict.qualifiers, *told))
@@ -323,11 +323,11 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
 
 
 def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
-    """The comparisons of a claim in all its settings. Those of a setting outside the theorem, or in
+    """The comparisons of a claim in all its cases. Those of a case outside the theorem, or in
     which nothing can fail, say so; the level at which one refutes the claim is shared by all others
     and by those that cannot fail.
     """
-    if not claim.settings:
+    if not claim.cases:
         return compare(evidence, claim.check, deterministic=claim.deterministic)
     unmet = [_outside(evidence, one) for one in claim.asked]
     many = sum(
@@ -349,14 +349,14 @@ def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
 
 
 def deciding(found: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons that the outcome of a claim rests on: those of settings that decide; where
+    """The comparisons that the outcome of a claim rests on: those of cases that decide; where
     none does, those that meet the hypotheses; else all.
     """
     return [one for one in found if not one.apart] or _admitted(found) or list(found)
 
 
 def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons of settings that meet the hypotheses."""
+    """The comparisons of cases that meet the hypotheses."""
     return [one for one in found if not one.apart.startswith(OUTSIDE)]
 
 
@@ -451,13 +451,13 @@ def _lacking(found: Sequence[Comparison]) -> list[str]:
 
 
 def outside(evidence: Evidence, claim: ClaimEntry) -> str:
-    """Which hypotheses of the claim's theorem its runs do not meet, in any setting."""
+    """Which hypotheses of the claim's theorem its runs do not meet, in any case."""
     unmet = [_outside(evidence, one) for one in claim.asked]
     return "; ".join(dict.fromkeys(unmet)) if all(unmet) else ""
 
 
 def _outside(evidence: Evidence, asked: Asked) -> str:
-    """The same of one setting; "" where nothing of it was run, which breaks no hypothesis."""
+    """The same of one case; "" where nothing of it was run, which breaks no hypothesis."""
     try:
         unmet = [_unmet(evidence, asked.check, one) for one in asked.requires]
     except NotRun:

@@ -47,9 +47,9 @@ def written(entry: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def runs_of_claim(paper: Paper, claim: ClaimEntry, reading: str = DEFAULT) -> list[AnyCurve]:
-    """Every run whose records a claim reads in any of its settings. Raises PlanError."""
+    """Every run whose records a claim reads in any of its cases. Raises PlanError."""
     runs = [run for one in claim.asked for run in runs_of(paper, one.check, reading)]
-    return list({run.name: run for run in runs}.values()) if claim.settings else runs
+    return list({run.name: run for run in runs}.values()) if claim.cases else runs
 
 
 def runs_of(paper: Paper, check: Check, reading: str = DEFAULT) -> list[AnyCurve]:

@@ -1,4 +1,4 @@
-"""The typed models of what a paper states: claims with their checks and settings, the appendix,
+"""The typed models of what a paper states: claims with their checks and cases, the appendix,
 claims that were withdrawn, assumptions, deviations, errata and findings.
 
 Each check is judged by the model of its own `test:`.
@@ -461,16 +461,16 @@ class NullModel(Section):
 KINDS_OF_NULL_MODEL = ("curve", "instead", "column", "where", "always")
 
 
-class Setting(OpenSection):
-    """A setting in which a claim is asked: what its check says otherwise there."""
+class Case(OpenSection):
+    """A case in which a claim is asked: what its check says otherwise there."""
 
     others: ClassVar = ("as in `check`", "`at: 1000`")
-    name: Words = said("its name, for the table of settings")
+    name: Words = said("its name, for the table of cases")
     requires: Annotated[list[Requirement], MinLen(1)] = said(
-        "hypotheses of the statement in this setting", default="those of the claim", value=[]
+        "hypotheses of the statement in this case", default="those of the claim", value=[]
     )
     null_model: Annotated[list[NullModel], MinLen(1)] = said(
-        "what might pass the check by itself in this setting",
+        "what might pass the check by itself in this case",
         default="those of the claim",
         value=[],
     )
@@ -479,8 +479,8 @@ class Setting(OpenSection):
     def _changes_something(self) -> Self:
         if not self.model_extra:
             raise refusal(
-                "expected at least one key of `check` that this setting changes, got only"
-                f" {', '.join(sorted(self.model_fields_set))}: add it, or drop the setting"
+                "expected at least one key of `check` that this case changes, got only"
+                f" {', '.join(sorted(self.model_fields_set))}: add it, or drop the case"
             )
         return self
 
@@ -489,9 +489,9 @@ _CHECKED: TypeAdapter[AnyCheck] = TypeAdapter(AnyCheck)
 
 
 class Asked(NamedTuple):
-    """A claim as it is asked in one setting: check, hypotheses and null models of that one."""
+    """A claim as it is asked in one case: check, hypotheses and null models of that one."""
 
-    name: str  # "" of a claim that names no settings
+    name: str  # "" of a claim that names no cases
     check: AnyCheck
     requires: list[Requirement]
     null_model: list[NullModel]
@@ -509,8 +509,8 @@ class ClaimEntry(Section):
     )
     says: Sentence = said("what the paper says")
     check: AnyCheck = said("what is tested")
-    settings: Annotated[list[Setting], MinLen(1)] = said(
-        "the settings in which the sentence is tested, each with the keys of `check` that it"
+    cases: Annotated[list[Case], MinLen(1)] = said(
+        "the cases in which the sentence is tested, each with the keys of `check` that it"
         " changes; one outside the hypotheses, or in which nothing can fail, decides nothing",
         default="`check` is the only one",
         value=[],
@@ -557,27 +557,27 @@ class ClaimEntry(Section):
 
     @cached_property
     def asked(self) -> list[Asked]:
-        """The claim as it is asked in each of its settings, in its `check` where it names none."""
+        """The claim as it is asked in each of its cases, in its `check` where it names none."""
         return self._asked(None) or [Asked("", self.check, self.requires, self.null_model)]
 
     def _asked(self, names: Mapping[str, Any] | None) -> list[Asked]:
-        """The claim in each setting, its checks judged against the `names` of the paper."""
+        """The claim in each case, its checks judged against the `names` of the paper."""
         check, found = self.check.model_dump(by_alias=True, exclude_unset=True), []
-        for line in self.settings:
+        for line in self.cases:
             mine = {**check, **(line.model_extra or {})}
             try:
                 typed = _CHECKED.validate_python(mine, context=names)
             except ValidationError as error:
-                raise refusal(f"setting {line.name!r}: {error.errors()[0]['msg']}") from None
+                raise refusal(f"case {line.name!r}: {error.errors()[0]['msg']}") from None
             requires, null = line.requires or self.requires, line.null_model or self.null_model
             found.append(Asked(line.name, typed, requires, null))
         return found
 
     @model_validator(mode="after")
-    def _has_settings_that_fit(self, info: ValidationInfo) -> Self:
-        names = [line.name for line in self.settings]
+    def _has_cases_that_fit(self, info: ValidationInfo) -> Self:
+        names = [line.name for line in self.cases]
         if twice := [name for name in names if names.count(name) > 1]:
-            raise refusal(f"expected every setting once, got {twice[0]!r} twice: rename one")
+            raise refusal(f"expected every case once, got {twice[0]!r} twice: rename one")
         self._asked(info.context)
         return self
 

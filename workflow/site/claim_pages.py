@@ -87,8 +87,8 @@ class Claim:
 
     @property
     def check(self) -> str:
-        """Its check with its settings, as YAML; "" where it is gone from the paper's."""
-        kept = {key: self.line[key] for key in ("check", "settings") if key in self.line}
+        """Its check with its cases, as YAML; "" where it is gone from the paper's."""
+        kept = {key: self.line[key] for key in ("check", "cases") if key in self.line}
         return yaml.safe_dump(kept, sort_keys=False, allow_unicode=True) if kept else ""
 
 

@@ -575,16 +575,16 @@ MET = [{"column": "met", "at_least": 1, "because": "Lemma 2"}]
 EVERY = [{"name": "q = 2", "rows": {"q": 2}}, {"name": "q = 3", "rows": {"q": 3}}]
 
 
-def in_settings(root, ratio=2.0):
-    """A study of three settings: the first is outside the hypothesis, and breaks the bound."""
+def in_cases(root, ratio=2.0):
+    """A study of three cases: the first is outside the hypothesis, and breaks the bound."""
     toy = Toy(root)
     toy.study("s", lambda seed: {"q": [1, 2, 3], "met": [0, 1, 1], "ratio": [9.0, 2.0, ratio]})
     return toy
 
 
-def test_a_claim_in_several_settings_has_the_comparisons_of_all_and_one_verdict(tmp_path):
+def test_a_claim_in_several_cases_has_the_comparisons_of_all_and_one_verdict(tmp_path):
     settings = [{"name": "q = 1", "rows": {"q": 1}}, *EVERY]
-    found = judged(in_settings(tmp_path), BELOW_THREE, settings=settings, requires=MET)
+    found = judged(in_cases(tmp_path), BELOW_THREE, cases=settings, requires=MET)
     assert (found.verdict, found.qualifiers) == (REPRODUCED, ())
     assert [one.what[:5] for one in found.comparisons] == ["q = 1", "q = 2", "q = 3"]
     assert [one.decides for one in found.comparisons] == ["", "for", "for"]
@@ -592,45 +592,45 @@ def test_a_claim_in_several_settings_has_the_comparisons_of_all_and_one_verdict(
     assert found.comparisons[0].apart == why
     text = render.as_markdown(Toy(tmp_path / "none").paper, [found])
     assert "| q = 1: ratio of s: 0 of 10 seeds |" in text
-    wrong = in_settings(tmp_path / "wrong", ratio=4.0)
-    assert judged(wrong, BELOW_THREE, settings=settings, requires=MET).verdict == CONTRADICTED
-    found = judged(wrong, BELOW_THREE, settings=settings[:1], requires=MET)
-    assert found.verdict == UNDECIDED  # no setting is within the theorem
+    wrong = in_cases(tmp_path / "wrong", ratio=4.0)
+    assert judged(wrong, BELOW_THREE, cases=settings, requires=MET).verdict == CONTRADICTED
+    found = judged(wrong, BELOW_THREE, cases=settings[:1], requires=MET)
+    assert found.verdict == UNDECIDED  # no case is within the theorem
     assert found.qualifiers == ("outside the theorem: observed contradicted",)
 
 
-def test_a_setting_may_have_a_study_and_hypotheses_of_its_own(tmp_path):
-    toy = in_settings(tmp_path)
+def test_a_case_may_have_a_study_and_hypotheses_of_its_own(tmp_path):
+    toy = in_cases(tmp_path)
     toy.study("other", lambda seed: {"ratio": [4.0], "met": [1]})
     other = {"name": "other", "study": "other", "requires": [{"column": "met", "at_least": 2}]}
     settings = [EVERY[0], other]
-    assert judged(toy, BELOW_THREE, settings=settings, requires=MET).verdict == REPRODUCED
+    assert judged(toy, BELOW_THREE, cases=settings, requires=MET).verdict == REPRODUCED
     settings = [EVERY[0], {**other, "requires": MET}]
-    assert judged(toy, BELOW_THREE, settings=settings).verdict == CONTRADICTED
+    assert judged(toy, BELOW_THREE, cases=settings).verdict == CONTRADICTED
 
 
-def test_a_setting_in_which_nothing_can_fail_decides_nothing_while_others_do(toy):
+def test_a_case_in_which_nothing_can_fail_decides_nothing_while_others_do(toy):
     full = [{"where": "full", "because": "it holds every arm"}]
     level = {"test": "less", "study": "s", "left": "ratio", "right": 3}
     toy.study("s", lambda seed: {"q": [2, 3], "ratio": [2.9 + seed % 2, 1.0], "full": [0, 1]})
-    found = judged(toy, level, settings=EVERY, null_model=full)
+    found = judged(toy, level, cases=EVERY, null_model=full)
     assert found.verdict == INCONCLUSIVE  # q = 2 alone
     assert found.comparisons[1].apart == "holds trivially: it holds every arm"
-    alone = judged(toy, level, settings=EVERY[1:], null_model=full)
+    alone = judged(toy, level, cases=EVERY[1:], null_model=full)
     assert alone.verdict == REPRODUCED
     assert alone.qualifiers == ("holds trivially: it holds every arm",)
 
 
-def test_the_level_at_which_one_setting_refutes_is_shared_among_all(tmp_path):
+def test_the_level_at_which_one_case_refutes_is_shared_among_all(tmp_path):
     toy = paired(tmp_path, [at_t(-2.4), at_t(9.0)])  # p against = 0.020, of 0.026 or a share of it
     settings = [{"name": name, "right": [name]} for name in "BC"]
     assert judged(toy, {**LESS, "right": ["B"]}).verdict == CONTRADICTED
-    assert judged(toy, settings=settings).verdict == INCONCLUSIVE
+    assert judged(toy, cases=settings).verdict == INCONCLUSIVE
     assert judged(toy, {**LESS, "right": ["B", "C"]}).verdict == INCONCLUSIVE
 
 
 def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
-    toy = in_settings(tmp_path)
+    toy = in_cases(tmp_path)
     line = claim({**BELOW_THREE, "rows": {"q": 1}}, requires=MET, kind="outside")
     toy.entry["claims"] = [claim({**BELOW_THREE, "rows": {"q": 2}})]
     toy.entry["appendix"] = [{**line, "id": "a"}, {**line, "id": "b", "kind": "trivial"}]

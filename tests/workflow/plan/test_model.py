@@ -119,8 +119,8 @@ CHECKS = """
 {test: passes, at_most: 3, left: [BKB], right: [uniform]} => a `metric` of runs, or a `study`
 {test: spread, metric: seconds, where_defined: true, left: [BKB], right: [uniform]} => unknown key
 {test: less, metric: seconds, left: [BKB], right: 3}, requires: [{curve: BKB, qbar: 2}] => [0].qbar:
-{test: band, study: s, column: a, at_most: 1}, settings: [{name: one}] => settings[0]: expected
-{test: band, study: s, column: a, at_most: 1}, settings: [{name: x, metric: seconds}] => 'x'
+{test: band, study: s, column: a, at_most: 1}, cases: [{name: one}] => cases[0]: expected
+{test: band, study: s, column: a, at_most: 1}, cases: [{name: x, metric: seconds}] => 'x'
 """
 ELSEWHERE = r"""
 claims:\n  - {id => appendix:\n  - {kind: fun, id => of control, trivial, outside, got 'fun'

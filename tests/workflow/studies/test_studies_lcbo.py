@@ -199,13 +199,13 @@ def test_bounds_begin_beyond_the_threshold_of_the_whole_run():
 
 def judged(tmp_path, *problems, **changes):
     """The verdicts of the paper's claims about oracle-25 on made records, one problem a seed; a
-    claim that has both dimensions as settings is judged in this one.
+    claim that has both dimensions as cases is judged in this one.
     """
     toy = Toy(tmp_path)
     found = [follow(problem, **{"K": 1500, "every": 10, **changes}) for problem in problems]
     toy.study("oracle-25", found.__getitem__, seeds=len(found))
     stated_of = [
-        claim.model_copy(update={"settings": []})
+        claim.model_copy(update={"cases": []})
         for claim in stated(load_paper("lcbo", "paper"))
         if claim.check.study == "oracle-25"
     ]
