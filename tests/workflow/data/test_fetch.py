@@ -3,7 +3,6 @@
 import hashlib
 import io
 import os
-import re
 import shutil
 import sys
 import tarfile
@@ -18,7 +17,6 @@ import pytest
 import yaml
 from numpy.testing import assert_array_equal
 
-from tests import programs
 from tests.workflow.webserver import closed_port
 from workflow.data import download, fetch, manifest
 from workflow.data.fetch import DataUnavailable
@@ -43,6 +41,18 @@ def sha256(content):
 
 HELD = {"path": "toy/toy.data", "sha256": sha256(RAW), "bytes": len(RAW)}
 KNOWN = {"licence": "CC0", "citation": "nobody", "mirror": [HELD]}
+
+
+ANIMALS = yaml.safe_load("""
+title: three animals
+rows: 3
+separator: ","
+columns: {sex: code, length: mm, rings: rings}
+target: rings
+codes: {sex: {M: 1, F: 2, I: 3}}
+substitute: {made_by: regression, says: a toy, shape: {centre: 10, spread: 0.3, low: 1, high: 29,
+  step: 1}}
+""")
 
 
 @pytest.fixture(autouse=True)
@@ -84,22 +94,7 @@ def prepared(root, mirrored, monkeypatch):
 
 
 def write_manifest(root, *sources, content=CONTENT):
-    toy = {
-        "title": "three animals",
-        **KNOWN,
-        "sources": list(sources),
-        "rows": 3,
-        "separator": ",",
-        "columns": {"sex": "code", "length": "mm", "rings": "rings"},
-        "target": "rings",
-        "codes": {"sex": {"M": 1, "F": 2, "I": 3}},
-        "content_sha256": content,
-        "substitute": {
-            "made_by": "regression",
-            "says": "a toy",
-            "shape": {"centre": 10, "spread": 0.3, "low": 1, "high": 29, "step": 1},
-        },
-    }
+    toy = {**ANIMALS, **KNOWN, "sources": list(sources), "content_sha256": content}
     (root / "data").mkdir(parents=True, exist_ok=True)
     (root / "data" / "manifest.yaml").write_text(yaml.safe_dump({"toy": toy}, sort_keys=False))
 
@@ -153,15 +148,10 @@ def test_a_mirror_directory_gives_a_table_with_its_provenance(root, mirrored):
     assert path == root / "data" / "prepared" / "toy.parquet"
     assert_array_equal(values(path), VALUES)
     assert pq.read_schema(path).names == ["sex", "length", "target"]
-    assert fetch.provenance(path) == {
-        "name": "toy",
-        "data": "real",
-        "content_sha256": CONTENT,
-        "source": "mirror",
-        "licence": "CC0",
-        "citation": "nobody",
-        "features": {"sex": "code", "length": "mm"},
-    }
+    said = {"name": "toy", "data": "real", "content_sha256": CONTENT, "source": "mirror"}
+    said |= {"licence": "CC0", "citation": "nobody"}
+    said |= {"features": {"sex": "code", "length": "mm"}}
+    assert fetch.provenance(path) == said
     assert (root / "data" / "raw" / "toy" / "toy.data").read_bytes() == RAW
 
 
@@ -184,9 +174,8 @@ def test_a_shipped_file_comes_before_mirror_and_network(root, mirrored, server):
 def test_a_damaged_shipped_file_is_refused_with_a_sentence_and_left_alone(root, capsys):
     path = ship(root, RAW.replace(b"0.5", b"0.6"))
     said = refusal(root)
-    wrong = (
-        f"expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {sha256(path.read_bytes())}"
-    )
+    got = sha256(path.read_bytes())
+    wrong = f"expected sha256 {sha256(RAW)} ({len(RAW)} bytes), got sha256 {got}"
     for told in (said, capsys.readouterr().err):
         assert f"{path}: {wrong}" in told and f"`git checkout {path}` restores it" in told
     assert path.exists() and raw_files(root) == []
@@ -286,12 +275,8 @@ def test_a_corrupted_raw_file_is_set_aside_and_replaced(root, mirrored, capsys):
 def test_a_refusal_lists_all_that_was_tried_and_what_to_do(root, mirrored, server):
     (mirrored / "toy" / "toy.data").write_bytes(WRONG)
     closed = f"http://127.0.0.1:{closed_port()}/toy.data"
-    write_manifest(
-        root,
-        source(f"{server.url}/gone"),
-        source(closed),
-        source(server.serve("/toy.data", RAW[:9])),
-    )
+    urls = (f"{server.url}/gone", closed, server.serve("/toy.data", RAW[:9]))
+    write_manifest(root, *map(source, urls))
     raw = put_raw(root, RAW[:5])
     message = refusal(root)
     for expected in (
@@ -447,22 +432,6 @@ def test_a_substitute_is_superseded_by_a_real_table_alone(root, mirror, monkeypa
     assert not superseded("toy", root=root)
 
 
-def test_the_rules_import_no_numerical_library():
-    """Each job is a process that reads the rules anew."""
-    rules = [REPOSITORY / "Snakefile", *sorted((REPOSITORY / "workflow" / "rules").glob("*.smk"))]
-    statement = r"^(?:from workflow\S* )?import (?:\([^)]*\)|.+)"
-    lines = [
-        found
-        for path in rules
-        for found in re.findall(statement, path.read_text(), flags=re.MULTILINE)
-    ]
-    assert any("workflow.data.places" in line for line in lines)
-    heavy = "*{'numpy', 'pandas', 'pyarrow', 'scipy', 'sklearn'} & set(sys.modules)"
-    code = "\n".join([*lines, f"import sys; print({heavy})"])
-    found = programs.python("-c", code, cwd=REPOSITORY, check=True)
-    assert found.stdout.strip() == ""
-
-
 # other formats
 
 
@@ -491,13 +460,8 @@ def tiny(root, monkeypatch):
 
 
 def write_tiny(root, **changes):
-    entry = {
-        "title": "two words",
-        "format": "tiny",
-        **KNOWN,
-        "sources": [],
-        "substitute": {"made_by": "tiny", "says": "one word"},
-    }
+    entry = {"title": "two words", "format": "tiny", **KNOWN, "sources": []}
+    entry["substitute"] = {"made_by": "tiny", "says": "one word"}
     kept = {name: value for name, value in {**entry, **changes}.items() if value is not None}
     (root / "data" / "manifest.yaml").write_text(yaml.safe_dump({"toy": kept}, sort_keys=False))
 

@@ -20,9 +20,14 @@ START = (0.0, 0.0, 0.1, 0.1, 0.1)
 def framed(data):
     """One record of a TFRecord file."""
     length = struct.pack("<Q", len(data))
-    return (
-        length + struct.pack("<I", masked_crc(length)) + data + struct.pack("<I", masked_crc(data))
-    )
+    head, tail = (struct.pack("<I", masked_crc(part)) for part in (length, data))
+    return length + head + data + tail
+
+
+def write(path, contents):
+    """A TFRecord file of these records; its path."""
+    path.write_bytes(b"".join(framed(data) for data in contents))
+    return path
 
 
 def metrics(evaluations, parameters):
@@ -39,9 +44,8 @@ def metrics(evaluations, parameters):
 
 def row(name, adjacency, names, measured, epochs=108):
     """The JSON of one training, its measurements with the line breaks of the published file."""
-    return json.dumps(
-        [name, epochs, adjacency, ",".join(names), base64.encodebytes(measured).decode()]
-    ).encode()
+    encoded = base64.encodebytes(measured).decode()
+    return json.dumps([name, epochs, adjacency, ",".join(names), encoded]).encode()
 
 
 def digits(edges):
@@ -52,9 +56,8 @@ def kept(cells, i, validation, test, seconds):
     """The JSON of one training of cell i."""
     code = int(cells.codes[i])
     half = (54.0, seconds / 2, 0.9, validation - 0.1, test - 0.1)
-    measured = metrics(
-        [START, half, (108.0, seconds, 1.0, validation, test)], int(cells.parameters[i])
-    )
+    end = (108.0, seconds, 1.0, validation, test)
+    measured = metrics([START, half, end], int(cells.parameters[i]))
     return row(cells.hashes[i], digits(matrix(code)), operations(code), measured)
 
 
@@ -68,9 +71,8 @@ def others(rng):
         if size == 6:
             inner[0] = "conv1x1-bn-relu"
         names = ("input", *inner, "output")
-        measured = metrics(
-            [START, (54.0, 800.0, 0.8, 0.8, 0.8), (108.0, 1600.0, 1.0, 0.9, 0.9)], 8_555_530
-        )
+        half, end = (54.0, 800.0, 0.8, 0.8, 0.8), (108.0, 1600.0, 1.0, 0.9, 0.9)
+        measured = metrics([START, half, end], 8_555_530)
         name = rng.bytes(16).hex()
         for _ in range(prepare.REPEATS):
             yield row(name, digits(edges.tolist()), names, measured)

@@ -23,12 +23,14 @@ from tests.workflow.data.nasbench.layout import (
     metrics,
     others,
     row,
+    write,
 )
 from workflow.data.nasbench import graphs, prepare, rows
 from workflow.data.nasbench.tfrecord import records
 from workflow.data.places import DataUnavailable
 
 NAMES = ("validation_accuracy", "test_accuracy", "training_seconds")
+ITEMS = ("name", "epochs", "adjacency", "operations", "encoded")
 # a record of the full file, trained for 4 epochs, as quoted in sile/nasbench-rs, src/dataset.rs
 REAL = (
     b'["00005c142e6f48ac74fdcf73e3439874", 4, "0100110001000000010010000010000001000000010000000",'
@@ -46,11 +48,8 @@ HALF, END = (54.0, 850.0, 0.8, 0.8, 0.8), (108.0, 1700.5, 1.0, 0.92, 0.91)
 
 def numbers(repeat, i):
     """Validation accuracy, test accuracy and seconds of one training, as no other has them."""
-    return (
-        0.9 + 0.01 * repeat + 0.0001 * i,
-        0.8 + 0.01 * repeat + 0.0001 * i,
-        1000.0 + 100 * repeat + i,
-    )
+    own = 0.01 * repeat + 0.0001 * i
+    return 0.9 + own, 0.8 + own, 1000.0 + 100 * repeat + i
 
 
 @pytest.fixture(scope="module")
@@ -71,11 +70,6 @@ def trainings(chosen, repeats=3):
         for repeat in range(repeats)
         for i in range(len(chosen.hashes))
     ]
-
-
-def write(path, contents):
-    path.write_bytes(b"".join(framed(data) for data in contents))
-    return path
 
 
 def parsed(folder, contents, cells):
@@ -100,16 +94,9 @@ def offsets(contents):
 
 def changed(chosen, **items):
     """A training of cell 0 in which some of the five items, or of the measurements, are others."""
-    name, epochs, adjacency, operations, encoded = json.loads(kept(chosen, 0, *numbers(0, 0)))
+    whole = dict(zip(ITEMS, json.loads(kept(chosen, 0, *numbers(0, 0))), strict=True))
     if "measured" in items:
         items["encoded"] = base64.encodebytes(items.pop("measured")).decode()
-    whole = {
-        "name": name,
-        "epochs": epochs,
-        "adjacency": adjacency,
-        "operations": operations,
-        "encoded": encoded,
-    }
     return json.dumps(list({**whole, **items}.values())).encode()
 
 
@@ -118,9 +105,8 @@ def encoded(chosen):
 
 
 def test_a_published_record_is_read(tmp_path):
-    (tmp_path / "f").write_bytes(
-        struct.pack("<Q", 401) + b"\x98\x25\xed\x9b" + REAL + b"\x68\x16\x69\x03"
-    )
+    length = struct.pack("<Q", 401)
+    (tmp_path / "f").write_bytes(length + b"\x98\x25\xed\x9b" + REAL + b"\x68\x16\x69\x03")
     assert list(records(tmp_path / "f")) == [(0, REAL)]
     name, epochs, adjacency, operations, encoded = rows.items(REAL)
     parameters, results = rows.final(encoded)
@@ -162,9 +148,8 @@ def test_documented_trainings_are_written_and_read():
     inner = (graphs.CONV, graphs.POOL, graphs.CONV, graphs.CONV, "conv1x1-bn-relu")
     names = ["input", *inner, "output"]
     digits = "0100110001000000010010000010000001000000010000000"
-    broken = row(
-        "00005c142e6f48ac74fdcf73e3439874", digits, names, metrics([start, half, end], 8_555_530)
-    )
+    measured = metrics([start, half, end], 8_555_530)
+    broken = row("00005c142e6f48ac74fdcf73e3439874", digits, names, measured)
     flat = broken.replace(rb"\n", b"")
     # But for the line breaks the documented record, byte for byte, whose measurements nasbench's
     # own descriptor wrote.
@@ -182,9 +167,8 @@ def test_a_table_of_few_cells_among_others_in_any_order(tmp_path, few):
     draw = np.random.default_rng(3)
     rest = others(draw)
     left_out = [next(rest) for _ in range(200)]
-    small = row(
-        "ab" * 16, "0" * 25, ("input", graphs.CONV, graphs.CONV, graphs.POOL, "output"), b""
-    )
+    names = ("input", graphs.CONV, graphs.CONV, graphs.POOL, "output")
+    small = row("ab" * 16, "0" * 25, names, b"")
     seven = row("cd" * 16, "0" * 49, ("input", *[graphs.CONV] * 5, "output"), b"")
     mine = trainings(few)
     contents = [*mine, *left_out, small, seven]
@@ -360,8 +344,6 @@ def test_the_whole_set_is_parsed(tmp_path):
     assert (made.data, made.source, len(made.table)) == ("real", path.name, 12416)
     assert set(made.features) == set(made.table.column_names)
     assert made.content_sha256 == prepare.content_sha256(made.table)
-    assert_array_equal(
-        block(made.table, "training_seconds"),
-        np.repeat(1000.0 + np.arange(12416)[:, None], 3, axis=1),
-    )
+    seconds = np.repeat(1000.0 + np.arange(12416)[:, None], 3, axis=1)
+    assert_array_equal(block(made.table, "training_seconds"), seconds)
     assert [tuple(reached) for reached in made.table["edits"].to_pylist()] == list(every.edits)

@@ -147,9 +147,8 @@ def test_cells_one_edit_apart_are_alike_beyond_their_properties():
     end = np.concatenate([np.array(reached) for reached in every.edits])
     given = stand_in.properties(every)
     missed = stand_in.effects(every, "accuracy", given)
-    assert missed.mean() == pytest.approx(0, abs=0.01) and missed.std() == pytest.approx(
-        1, abs=0.02
-    )
+    assert missed.mean() == pytest.approx(0, abs=0.01)
+    assert missed.std() == pytest.approx(1, abs=0.02)
     assert 0.4 < np.mean(missed[start] * missed[end]) < 0.8
     assert_allclose(given.T @ missed / 12416, 0, atol=0.02)
 
@@ -203,9 +202,8 @@ def test_properties_and_words_by_walking():
 def test_what_takes_time_by_hand():
     # the input feeds 1, 2, 3 and the output; 1, 2 and 4 share the output's channels, 3 takes those
     # of 4
-    code = graphs.code_of(
-        "011101" + "000001" + "000001" + "000010" + "000001" + "000000", graphs.operations(0)
-    )
+    digits = "011101" + "000001" + "000001" + "000010" + "000001" + "000000"
+    code = graphs.code_of(digits, graphs.operations(0))
     every = graphs.Cells.of(np.array([code]))
     width = (43 + 43 + 42) / 128
     expected = [1, every.parameters[0] / 1e6, width, 1, width]

@@ -5,16 +5,11 @@ import struct
 import numpy as np
 import pytest
 
-from tests.workflow.data.nasbench.layout import framed
+from tests.workflow.data.nasbench.layout import framed, write
 from workflow.data.nasbench.tfrecord import LONGEST, masked_crc, records
 from workflow.data.places import DataUnavailable
 
 RECORDS = [b"one", b"", b"three" * 20, bytes(range(256)), b"x"]
-
-
-def write(path, contents):
-    path.write_bytes(b"".join(framed(data) for data in contents))
-    return path
 
 
 def test_the_checksum_is_that_of_the_format():
@@ -26,13 +21,16 @@ def test_the_checksum_is_that_of_the_format():
 def test_offsets_and_data(tmp_path):
     found = list(records(write(tmp_path / "f", RECORDS)))
     assert [data for _, data in found] == RECORDS
-    assert [offset for offset, _ in found] == np.cumsum(
-        [0, *(len(data) + 16 for data in RECORDS[:-1])]
-    ).tolist()
+    sizes = [len(data) + 16 for data in RECORDS[:-1]]
+    assert [offset for offset, _ in found] == np.cumsum([0, *sizes]).tolist()
 
 
-def test_a_cut_anywhere_but_between_records_is_noticed(tmp_path):
-    path = write(tmp_path / "f", RECORDS)
+@pytest.fixture
+def path(tmp_path):
+    return write(tmp_path / "f", RECORDS)
+
+
+def test_a_cut_anywhere_but_between_records_is_noticed(path):
     whole = path.read_bytes()
     starts = [offset for offset, _ in records(path)]
     for length in range(1, len(whole)):
@@ -47,8 +45,7 @@ def test_a_cut_anywhere_but_between_records_is_noticed(tmp_path):
             list(records(path))
 
 
-def test_every_flipped_bit_is_noticed_where_it_is(tmp_path):
-    path = write(tmp_path / "f", RECORDS)
+def test_every_flipped_bit_is_noticed_where_it_is(path):
     whole = path.read_bytes()
     starts = [offset for offset, _ in records(path)]
     for bit in range(8 * len(whole)):
@@ -64,9 +61,8 @@ def test_every_flipped_bit_is_noticed_where_it_is(tmp_path):
 def test_an_absurd_length_with_a_right_checksum_is_refused(tmp_path, length):
     head = struct.pack("<Q", length)
     path = tmp_path / "f"
-    path.write_bytes(
-        framed(b"first") + head + struct.pack("<I", masked_crc(head)) + b"abc" + bytes(4)
-    )
+    checksum = struct.pack("<I", masked_crc(head))
+    path.write_bytes(framed(b"first") + head + checksum + b"abc" + bytes(4))
     message = f"at byte 21: expected at most 3 bytes of data, got a length of {length}"
     with pytest.raises(DataUnavailable, match=message):
         list(records(path))
