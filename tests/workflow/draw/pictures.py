@@ -28,31 +28,17 @@ class Runs:
     def __init__(self, root, entry, display, drawer, curves=("A", "B"), seeds=(0, 1), **line):
         self.root, self.display = root, display
         self.line = {"id": "best", "is": drawer, "problem": "p", "curves": list(curves), **line}
-        self.curves = {
-            curve: Curve(
-                paper="toy",
-                scale="paper",
-                problem="p",
-                algorithm=curve,
-                seeds=seeds,
-                budget=3,
-                problem_entry={**RUN, "budget": 3, **entry},
-                algorithm_entry={"is": "random_search.RandomSearch"},
-            )
-            for curve in curves
-        }
+        named = {"paper": "toy", "scale": "paper", "problem": "p", "seeds": seeds, "budget": 3}
+        named["problem_entry"] = {**RUN, "budget": 3, **entry}
+        named["algorithm_entry"] = {"is": "random_search.RandomSearch"}
+        self.curves = {curve: Curve(**named, algorithm=curve) for curve in curves}
 
     def add(self, curve, seed, true, true_g=None, *, query, **libraries):
         """A record; `query` is one design, repeated but for its last digits, or one a row."""
         made, n = self.curves[curve], len(true)
-        header = {
-            "paper": "toy",
-            "seed": seed,
-            "status": "complete",
-            "digest": with_data(made.digest, ""),
-            "display": self.display,
-            "provenance": {"libraries": {"numpy": f"of {curve}{seed}", **libraries}},
-        }
+        header = {"paper": "toy", "seed": seed, "status": "complete", "display": self.display}
+        header["digest"] = with_data(made.digest, "")
+        header["provenance"] = {"libraries": {"numpy": f"of {curve}{seed}", **libraries}}
         rows = np.tile(query, (n, 1)) + 1e-9 * np.arange(n)[:, None] if query.ndim < 2 else query
         columns = {"evaluation": np.arange(n), "query": rows, "true": true}
         columns |= {} if true_g is None else {"true_g": true_g}
@@ -100,15 +86,6 @@ def count(seen: np.ndarray, colour: str) -> int:
 
 
 def best_of(query, g=(), **changes) -> Best:
-    shown = {
-        "value": 2.5,
-        "label": "weight",
-        "unit": "100 lb",
-        "curve": "A",
-        "seed": 0,
-        "evaluation": 1,
-        "evaluations": 3,
-        "compared": 3,
-        "libraries": {},
-    }
+    shown = {"value": 2.5, "label": "weight", "unit": "100 lb", "curve": "A", "seed": 0}
+    shown |= {"evaluation": 1, "evaluations": 3, "compared": 3, "libraries": {}}
     return Best(query=np.asarray(query), g=np.array(g), **{**shown, **changes})

@@ -15,13 +15,8 @@ from tests.workflow.draw.pictures import Runs, count, pixels
 from workflow.draw.drawers import network
 from workflow.draw.style import BLACK, BLUE, ORANGE
 
-LINEAR = {
-    "topology": "twelve",
-    "interference": "neighbours",
-    "scale": "linear",
-    "backend": "closed-form",
-    "bandwidth": 1,
-}
+LINEAR = {"topology": "twelve", "interference": "neighbours", "scale": "linear"}
+LINEAR |= {"backend": "closed-form", "bandwidth": 1}
 ALL = {**LINEAR, "topology": "T12", "interference": "all", "scale": "dBm"}
 PARAMETERS = pytest.mark.parametrize("parameters", [LINEAR, ALL], ids=["linear", "all"])
 
@@ -89,10 +84,9 @@ def test_the_legends_give_powers_in_milliwatts_and_what_else_is_drawn():
     first, second = (child for child in ax.get_children() if type(child).__name__ == "Legend")
     others, halos = sorted((first, second), key=lambda found: found.get_title().get_text())
     assert halos.get_title().get_text() == "power of a node"
-    assert [[text.get_text() for text in found.get_texts()] for found in (halos, others)] == [
-        ["1.26 mW", "10 mW", "100 mW", "316 mW"],
-        ["node", "user", "association", "in range of each other"],
-    ]
+    sent, drawn = ([text.get_text() for text in found.get_texts()] for found in (halos, others))
+    assert sent == ["1.26 mW", "10 mW", "100 mW", "316 mW"]
+    assert drawn == ["node", "user", "association", "in range of each other"]
     sizes = [handle.get_markersize() for handle in halos.legend_handles]
     powers = np.array([10**0.1, 10, 100, 10**2.5])
     assert_allclose(np.square(sizes), network.HALO**2 * powers / 10**2.5)

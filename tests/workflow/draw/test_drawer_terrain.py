@@ -43,33 +43,23 @@ def test_obstacles_are_where_the_problem_has_them():
     assert_allclose(corners.mean(axis=1), rover.OBSTACLES, rtol=0, atol=1e-12)
     assert_allclose(np.ptp(corners, axis=1), 0.05, rtol=1e-9)
     middles = np.random.default_rng(2).uniform(0, 1, (300, 2))
-    covered = (
-        ((corners.min(axis=1) <= middles[:, None]) & (middles[:, None] < corners.max(axis=1)))
-        .all(axis=2)
-        .any(axis=1)
-    )
-    assert (covered == rover.blocked(middles)).all()
+    above = corners.min(axis=1) <= middles[:, None]
+    within = above & (middles[:, None] < corners.max(axis=1))
+    assert (within.all(axis=2).any(axis=1) == rover.blocked(middles)).all()
 
 
 def test_the_trajectory_and_its_control_points_are_those_of_the_problem():
     for parameters in [SMOOTH, EXACT]:
         query = np.random.default_rng(3).random(60)
         ax = terrain.trajectory(best_of(query, parameters=parameters), parameters).still.axes[0]
+        domain, smoothing = parameters["domain"], parameters["smoothing"]
         (curve,) = lines(ax, 1000)
-        expected = rover.trajectory(
-            query, domain=parameters["domain"], smoothing=parameters["smoothing"]
-        )
+        expected = rover.trajectory(query, domain=domain, smoothing=smoothing)
         assert_allclose(curve.get_xydata(), expected)
-        assert curve.get_color() == look("DuMBO").colour
         (points,) = lines(ax, 30)
-        assert_allclose(
-            points.get_xydata(), rover.control_points(query, domain=parameters["domain"])
-        )
-        assert (points.get_linestyle(), points.get_marker(), points.get_color()) == (
-            "None",
-            "o",
-            look("DuMBO").colour,
-        )
+        assert_allclose(points.get_xydata(), rover.control_points(query, domain=domain))
+        assert (points.get_linestyle(), points.get_marker()) == ("None", "o")
+        assert curve.get_color() == points.get_color() == look("DuMBO").colour
         joined = [line.get_xydata() for line in lines(ax, 2)]
         ends = (points if parameters["ends"] == "control-points" else curve).get_xydata()[[0, -1]]
         assert_allclose(joined, [[rover.START, ends[0]], [rover.GOAL, ends[1]]])

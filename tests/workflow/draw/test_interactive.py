@@ -21,15 +21,9 @@ def line(label="DuMBO", n=1000, **changes):
 
 
 def written(*lines, levels=None, **options):
-    panel = Panel(
-        "title",
-        "t",
-        "regret",
-        Drawing(**options),
-        lines=list(lines),
-        levels=levels or {},
-        dots=[Dots("A", look("A"), (0, 1), np.array([0.5, np.nan]))],
-    )
+    dots = [Dots("A", look("A"), (0, 1), np.array([0.5, np.nan]))]
+    shown = {"lines": list(lines), "levels": levels or {}, "dots": dots}
+    panel = Panel("title", "t", "regret", Drawing(**options), **shown)
     return json.loads(interactive.as_json("whole", [panel]))["panels"][0]
 
 
@@ -75,14 +69,8 @@ def test_one_seed_or_very_many_have_no_lines_of_their_own():
 
 
 def test_numbers_have_four_digits_and_gaps_are_null():
-    panel = written(
-        line(
-            n=3,
-            centre=np.array([np.nan, 1.23456789, np.inf]),
-            low=np.full(3, np.nan),
-            high=np.full(3, np.nan),
-        )
-    )
+    none = np.full(3, np.nan)
+    panel = written(line(n=3, centre=np.array([np.nan, 1.23456789, np.inf]), low=none, high=none))
     assert panel["lines"][0]["centre"] == [None, 1.235, None]
     assert "low" not in panel["lines"][0]
     assert panel["dots"][0]["values"] == [0.5, None]

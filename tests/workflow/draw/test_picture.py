@@ -201,13 +201,11 @@ def test_bars_are_as_thick_as_their_areas_and_coloured_by_the_sign_of_their_stre
         problem.NODES, problem.BARS, problem.SUPPORTS, problem.LOADS["official"], 1e7
     )
     stresses = truss.respond(areas[None])[0][0]
-    assert [text.get_text() for text in chart.texts] == [
-        f"{stress / 40_000:+.2f}" for stress in stresses
-    ]
+    shares = [f"{stress / 40_000:+.2f}" for stress in stresses]
+    assert [text.get_text() for text in chart.texts] == shares
     colours = bars.get_colors()
-    assert (
-        (colours[:, 0] > colours[:, 2]) == (stresses[order] > 0)
-    ).all()  # reddish in tension, bluish in compression
+    # reddish in tension, bluish in compression
+    assert ((colours[:, 0] > colours[:, 2]) == (stresses[order] > 0)).all()
     assert [label.get_text() for label in chart.get_yticklabels()][:2] == ["1-2", "1-4"]
 
 
@@ -218,9 +216,8 @@ def test_bars_behind_are_painted_first():
     for a, b in problem.BARS:
         ends = frames.project(np.array([problem.NODES[a], problem.NODES[b]]))
         depth[np.round(ends[:, :2], 6).tobytes()] = ends[:, 2].mean()
-    assert (
-        np.diff([depth[np.round(segment, 6).tobytes()] for segment in bars.get_segments()]) >= -1e-9
-    ).all()
+    depths = [depth[np.round(segment, 6).tobytes()] for segment in bars.get_segments()]
+    assert (np.diff(depths) >= -1e-9).all()
     # loads on four nodes
     assert sum("lb" in text.get_text() for text in drawn.still.axes[0].texts) == 4
 
@@ -249,12 +246,10 @@ def test_capsules_surround_their_limbs():
     limbs = np.array([[[0.0, 0.0], [1.0, 0.0]], [[2.0, 1.0], [2.0, 0.5]]])
     outlines = gait.capsules(limbs)
     nearest = np.clip(outlines[0, :, 0], 0, 1)
-    assert_allclose(
-        np.hypot(outlines[0, :, 0] - nearest, outlines[0, :, 1]), gait.RADIUS, rtol=1e-9
-    )
-    assert_allclose(
-        np.ptp(outlines[1], axis=0), [2 * gait.RADIUS, 0.5 + 2 * gait.RADIUS], rtol=0.02
-    )
+    distances = np.hypot(outlines[0, :, 0] - nearest, outlines[0, :, 1])
+    assert_allclose(distances, gait.RADIUS, rtol=1e-9)
+    size = [2 * gait.RADIUS, 0.5 + 2 * gait.RADIUS]
+    assert_allclose(np.ptp(outlines[1], axis=0), size, rtol=0.02)
     x, y = outlines[0].T
     area = abs(np.sum(x * np.roll(y, -1) - y * np.roll(x, -1))) / 2
     assert area == pytest.approx(2 * gait.RADIUS + np.pi * gait.RADIUS**2, rel=2e-3)
@@ -341,19 +336,16 @@ def test_the_simulators_are_named_and_another_motion_is_confessed(short, monkeyp
     policy = gait.halfcheetah.normalise(env).policy(gait.halfcheetah.weights(short))
     speed = gait.halfcheetah.simulate(env, policy, [0, 100], 90)[:, 0].mean()
     versions = {"mujoco": version("mujoco"), "gymnasium": "0.1"}
-    true = gait.stick_figure(
-        best_of(short, value=speed, unit="m/s", libraries=versions), {"episodes": 2}
-    )
+    best = best_of(short, value=speed, unit="m/s", libraries=versions)
+    true = gait.stick_figure(best, {"episodes": 2})
     assert f"mujoco {versions['mujoco']}" in true.facts
     assert f"gymnasium 0.1, drawn with {version('gymnasium')}" in true.facts
     assert not any("NOT THE RECORDED" in fact for fact in true.facts)
     assert_array_equal(true.frames, gait.halfcheetah.skeleton(env, policy, 0, 70)[40:])
     assert true.rate == 20
     other = gait.stick_figure(best_of(short, value=speed + 1, unit="m/s"), {"episodes": 2})
-    assert any(
-        fact.startswith("NOT THE RECORDED MOTION") and f"{speed:.4g} m/s" in fact
-        for fact in other.facts
-    )
+    (said,) = [fact for fact in other.facts if fact.startswith("NOT THE RECORDED MOTION")]
+    assert f"{speed:.4g} m/s" in said
     assert "mujoco of unknown version" in other.facts[1]
 
 

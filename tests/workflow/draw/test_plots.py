@@ -24,13 +24,8 @@ from workflow.plan.lines import Drawing, FigureLine
 from workflow.trace import curve_file, record
 from workflow.trace.curves import PlanError
 
-FIGURE = {
-    "id": "f",
-    "metric": "cumulative_regret",
-    "relative_to": "uniform",
-    "curves": ["A", "B"],
-    "panels": [{"problem": "p", "title": "P"}],
-}
+FIGURE = {"id": "f", "metric": "cumulative_regret", "relative_to": "uniform"}
+FIGURE |= {"curves": ["A", "B"], "panels": [{"problem": "p", "title": "P"}]}
 
 
 @pytest.fixture
@@ -85,9 +80,8 @@ def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp
 
 def ratio_of_a(toy):
     """What the figure draws of A: a row a seed."""
-    return toy.store().relative(
-        toy.curves["p", "A"], "cumulative_regret", toy.curves["p", "uniform"]
-    )
+    a, uniform = toy.curves["p", "A"], toy.curves["p", "uniform"]
+    return toy.store().relative(a, "cumulative_regret", uniform)
 
 
 def test_csv_holds_what_is_drawn(toy, tmp_path):
@@ -263,12 +257,8 @@ def test_a_regret_of_zero_is_no_number_on_a_logarithmic_axis(tmp_path, band):
     toy = Toy(tmp_path, seeds=3)
     toy.add("A", lambda seed: {"true": np.where(np.arange(60) < 30 - 10 * seed, 0.5, 1.0)})
     toy.add("B", lambda seed: {"true": 1.0})
-    shown = {
-        "metric": "simple_regret",
-        "yscale": "log",
-        "band": band,
-        "lines": {"none": 0.0, "some": 0.1},
-    }
+    shown = {"metric": "simple_regret", "yscale": "log", "band": band}
+    shown["lines"] = {"none": 0.0, "some": 0.1}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         found = of_figure(toy, {"problem": "p", "curves": ["A", "B"]}, **shown)
@@ -334,11 +324,8 @@ def test_a_table_of_runs_on_a_box_names_no_arm_but_what_is_reported(toy):
     points = np.array([[0.5, 0.5], [0.1, 0.1], [0.1, 0.4], [0.1, 0.38], [0.9, 0.1], [0.9, 0.1]])
     toy.budget = 6
     batch, depth = np.array([0, 0, 1, 2, 3, 4]), np.arange(6.0)
-    made = toy.add(
-        "B",
-        lambda seed: {"true": 0.75, "batch": batch, "report.depth": depth, "query": points},
-        problem="box",
-    )
+    columns = {"true": 0.75, "batch": batch, "report.depth": depth, "query": points}
+    made = toy.add("B", lambda seed: columns, problem="box")
     line = {"id": "d", "kind": "diagnostics", "problems": ["box"], "curves": ["B"]}
     toy.entry["tables"] = [{**line, "reports": ["depth"]}]
     row = tabulate.build(toy.paper, toy.store(), "d").iloc[0]
@@ -381,9 +368,8 @@ def test_quartiles_of_seeds_that_may_have_found_nothing():
         beside = band(*[[5.0, *value, float(seed)] for seed, value in enumerate(one)])
         assert [edge[1] for edge in beside] == pytest.approx([centre, low, high], nan_ok=True)
         assert [edge[0] for edge in beside] == [5, 5, 5]
-        assert [edge[2] for edge in beside] == np.quantile(
-            range(len(values)), [0.5, 0.25, 0.75]
-        ).tolist()
+        shares = np.quantile(range(len(values)), [0.5, 0.25, 0.75])
+        assert [edge[2] for edge in beside] == shares.tolist()
 
 
 def test_table_and_figure_have_the_same_median_and_quartiles():
@@ -400,10 +386,8 @@ def feasible_after(toy, name, first, **options):
 
     def columns(seed):
         t = np.arange(1, options.get("budget", toy.budget) + 1)
-        return {
-            "true": t - first[seed] - 9.0,
-            "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None],
-        }
+        g = np.where(t >= first[seed], -1.0, 1.0)[:, None]
+        return {"true": t - first[seed] - 9.0, "true_g": g}
 
     return toy.add(name, columns, seeds=len(first), **options)
 
@@ -622,10 +606,9 @@ def test_a_table_of_parameters_counts_planned_repetitions_and_those_there(tmp_pa
     (toy.root / toy.curves["p", "A"].record(2)).unlink()
     toy.drop(toy.curves["q", "B"], range(2))
     rows = tabulated(toy, monkeypatch, partial=True)
-    assert [row["repetitions"] for row in rows] == [
-        "2 of 3 planned (p); 2 of 2 planned (q)",
-        "3 of 3 planned (p); 0 of 2 planned (q)",
-    ]
+    a, b = (row["repetitions"] for row in rows)
+    assert a == "2 of 3 planned (p); 2 of 2 planned (q)"
+    assert b == "3 of 3 planned (p); 0 of 2 planned (q)"
     assert [row["evaluations"] for row in rows] == ["60", "60"]
     # a report that admits no missing record does not know how many there are
     assert tabulated(toy, monkeypatch)[0]["repetitions"] == "3 planned (p); 2 of 2 planned (q)"
@@ -644,10 +627,8 @@ def test_the_bands_of_a_table_are_those_of_the_figures_of_the_same_runs(tmp_path
         {"id": "dots", "kind": "dots", "curves": ["B"], "panels": [{**panel, "band": "se"}]},
         {"id": "code", "curves": ["A@code"], "panels": [{**panel, "band": "wald"}]},
     ]
-    assert [row["band"] for row in tabulated(toy, monkeypatch)] == [
-        "median and quartiles; mean and 95 % t interval",
-        "-",
-    ]
+    bands = [row["band"] for row in tabulated(toy, monkeypatch)]
+    assert bands == ["median and quartiles; mean and 95 % t interval", "-"]
 
 
 def test_a_setting_that_nobody_has_is_a_mistake(toy, monkeypatch):
@@ -670,11 +651,8 @@ def test_a_table_of_feasible_ends_counts_who_found_what_and_when(tmp_path):
 
         def columns(seed, first=first):
             t = np.arange(1, 11)
-            return {
-                "true": t - 20.0 + seed,
-                "true_g": np.where(t >= first[seed], -1.0, 1.0)[:, None],
-                "batch": batch,
-            }
+            g = np.where(t >= first[seed], -1.0, 1.0)[:, None]
+            return {"true": t - 20.0 + seed, "true_g": g, "batch": batch}
 
         toy.add(name, columns)
     toy.add("A", noisy(0.5), reading="code")
@@ -725,12 +703,8 @@ def test_a_label_has_one_look_in_all_panels_and_shares_it_with_no_other(tmp_path
         toy.add("A", noisy(0.5), variant=variant)
         toy.add("A", noisy(0.5), variant=variant, reading="code")
     names = ["A", "A+b-1", "A+b-2", "A@code", "A@code+b-1", "A@code+b-2"]
-    found = of_panels(
-        toy,
-        {"problem": "p", "curves": names[:3]},
-        {"problem": "p", "curves": ["A+b-2", "A@code+b-2", "A@code+b-1", "A@code"]},
-        {"problem": "p", "curves": ["A+b-2"]},
-    )
+    shown = (names[:3], ["A+b-2", "A@code+b-2", "A@code+b-1", "A@code"], ["A+b-2"])
+    found = of_panels(toy, *({"problem": "p", "curves": curves} for curves in shown))
     drawn = {}
     for panel in found:
         for line in panel.lines:
@@ -797,9 +771,8 @@ def test_repetitions_of_one_problem_are_all_shown_and_counted_at_the_curve(tmp_p
 def test_seeds_are_a_part_of_the_data_where_a_parameter_is_the_seed():
     curve = synthetic.curve("p", "A", 3, 10)
     assert not panels._is_instance(curve)
-    assert panels._is_instance(
-        replace(curve, problem_entry={**curve.problem_entry, "fold": "seed"})
-    )
+    curve.problem_entry["fold"] = "seed"
+    assert panels._is_instance(curve)
 
 
 def test_what_one_panel_lacks_stands_above_it_or_in_its_place(tmp_path):
@@ -851,12 +824,10 @@ def test_a_curve_without_values_says_so(tmp_path):
 def of_bands(bands, **options):
     """A panel of curves that end, at x = 30, with bands from low to high."""
     x = np.arange(1.0, 31.0)
-    shown = [
-        panels.Line(
-            name, style.LOOKS["BKB"], x, (low + high) / 2 * x / 30, low * x / 30, high * x / 30, 5
-        )
-        for name, (low, high) in bands.items()
-    ]
+    shown = []
+    for name, (low, high) in bands.items():
+        edges = ((low + high) / 2 * x / 30, low * x / 30, high * x / 30)
+        shown.append(panels.Line(name, style.LOOKS["BKB"], x, *edges, 5))
     return panels.Panel("P", "t", "y", Drawing(**options), lines=shown)
 
 

@@ -11,14 +11,8 @@ from workflow.plan.lines import ProfilesLine
 from workflow.trace.curves import PlanError
 
 INF = np.inf
-ENTRY = {
-    "id": "r",
-    "title": "Targets reached",
-    "curves": ["A", "B"],
-    "targets": [0.5, 0.1],
-    "over": "evaluations",
-    "panels": [{"problems": ["p", "q"], "title": "both"}],
-}
+ENTRY = {"id": "r", "title": "Targets reached", "curves": ["A", "B"], "targets": [0.5, 0.1]}
+ENTRY |= {"over": "evaluations", "panels": [{"problems": ["p", "q"], "title": "both"}]}
 
 
 def test_a_target_is_a_share_of_the_way_from_the_design_to_the_best_of_all():

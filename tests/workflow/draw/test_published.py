@@ -23,9 +23,8 @@ def toy(tmp_path, monkeypatch):
     toy.entry["readings"]["code"]["algorithms"] = {"A": {"beta": "code"}}
     panels = {"near": [{**CURVE, "at": [55, 60]}], "far": [END]}
     publish(toy, monkeypatch, panels, LINES)
-    toy.entry["tables"] = [
-        {"id": "t", "kind": "published", "where": "Table 2", "title": "Minimal regrets"}
-    ]
+    named = {"where": "Table 2", "title": "Minimal regrets"}
+    toy.entry["tables"] = [{"id": "t", "kind": "published", **named}]
     return toy
 
 

@@ -237,9 +237,8 @@ def made_up(curves, means, n=12, **options):
     """A ranking whose ranks are those of given mean values, the same on each of n problems."""
     values = np.tile(np.array(means, dtype=float), (n, 1))
     problems = [f"problem-{i}" for i in range(n)]
-    return ranks.Ranking(
-        problems, curves, values, [5] * n, ["real"] * n, [], ranks._looks(curves), **options
-    )
+    of_all = ([5] * n, ["real"] * n, [], ranks._looks(curves))
+    return ranks.Ranking(problems, curves, values, *of_all, **options)
 
 
 def test_files_are_the_same_bytes_and_the_table_has_every_rank(tmp_path):
@@ -306,9 +305,8 @@ def assert_legible(figure):
     page, found = boxes(figure)
     names = list(found)
     for name, box in found.items():
-        assert (
-            page.x0 <= box.x0 and box.x1 <= page.x1 and page.y0 <= box.y0 and box.y1 <= page.y1
-        ), f"{name!r} is clipped"
+        is_within = page.x0 <= box.x0 and box.x1 <= page.x1
+        assert is_within and page.y0 <= box.y0 and box.y1 <= page.y1, f"{name!r} is clipped"
     overlapping = [
         (a, b) for i, a in enumerate(names) for b in names[:i] if found[a].overlaps(found[b])
     ]
@@ -324,9 +322,8 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
             for n, means in ((12, list(range(k))), (12, most), (1, least)):
                 found = made_up(entry["curves"], means, n=n)
                 with plt.rc_context({**plt.rcParamsDefault, **RC}):
-                    assert_legible(
-                        ranks.diagram(found, entry["title"], "what is said below, " * 40)
-                    )
+                    note = "what is said below, " * 40
+                    assert_legible(ranks.diagram(found, entry["title"], note))
 
 
 def test_the_papers_rank_planned_runs():
