@@ -43,16 +43,10 @@ def batches(settings, rule="global", parallelism=0, T=150):
 
 
 def seconds(T=30):
-    options = {
-        "T_textbook": 20,
-        "per_decade": 3,
-        "arms": step_seconds.ArmsSettings(sizes=[40, 120], T=10),
-        "repeats": 2,
-        "bandwidth": 1.0,
-        "lam": 0.01,
-        "confidence": CONFIDENCE,
-        "sketch": step_seconds.SketchSettings(qbar=2, epsilon=0.5, inclusion="per-pull"),
-    }
+    options = {"T_textbook": 20, "per_decade": 3, "repeats": 2, "bandwidth": 1.0, "lam": 0.01}
+    options["arms"] = step_seconds.ArmsSettings(sizes=[40, 120], T=10)
+    options["sketch"] = step_seconds.SketchSettings(qbar=2, epsilon=0.5, inclusion="per-pull")
+    options["confidence"] = CONFIDENCE
     return step_seconds.run(0, problem(), T=T, C=2, **options)
 
 
@@ -229,9 +223,8 @@ def architectures(edits=EDITS):
     """Six arms on a line of which two are alike; nobody evaluates them."""
     points = np.array([[0.0], [1.0], [3.0], [3.0], [4.0], [7.0]])[: len(edits)]
     reached = [np.array(arms, dtype=np.int64) for arms in edits]
-    return Problem(
-        Arms(points, neighbours=reached.__getitem__), lambda query, draw: pytest.fail("evaluated")
-    )
+    arms = Arms(points, neighbours=reached.__getitem__)
+    return Problem(arms, lambda query, draw: pytest.fail("evaluated"))
 
 
 def test_a_search_space_is_counted_and_its_edits_joined():
@@ -273,9 +266,8 @@ def test_a_search_space_depends_on_no_seed_and_needs_neighbours():
 
 def test_the_smallest_kernel_value_of_a_large_table_is_nearly_that_of_all_pairs():
     points = np.random.default_rng(0).random((1000, 2))
-    large = Problem(
-        Arms(points, neighbours=lambda arm: np.array([(arm + 1) % 1000])), problem().evaluate
-    )
+    arms = Arms(points, neighbours=lambda arm: np.array([(arm + 1) % 1000]))
+    large = Problem(arms, problem().evaluate)
     found = search_space.run(0, large, bandwidths=[1.0])
     least = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=-1).max() / 2)
     assert least <= found["kernel_min"][0] < 1.2 * least

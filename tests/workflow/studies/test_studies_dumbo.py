@@ -101,11 +101,8 @@ def test_the_derivatives_that_the_proof_compares():
     variance, step = np.array([0.5, 2.0, 1.0, 0.1, 3.0]), 1e-6
     moved = variance + step * np.array([[1.0], [-1.0]])[:, :, None] * np.eye(5)  # (2, 5, 5)
     left, right = np.sqrt(moved.sum(-1)), graph.exploration(moved)
-    assert_allclose(
-        variance_bounds.derivative_ratios(graph, variance),
-        (left[0] - left[1]) / (right[0] - right[1]),
-        rtol=1e-6,
-    )
+    ratios = (left[0] - left[1]) / (right[0] - right[1])
+    assert_allclose(variance_bounds.derivative_ratios(graph, variance), ratios, rtol=1e-6)
     star = FactorGraph.of((*whole(29), *singletons(29)), 29)
     still = np.array([1e-12, *[1.0] * 29])
     assert variance_bounds.derivative_ratios(star, still)[0] == pytest.approx(2.86, abs=0.005)
@@ -161,9 +158,8 @@ def test_given_sums_factors_are_correlated_and_sigma_is_another():
 
 
 def outputs(seed=0, instances=40, dims=(1, 8)):
-    return factor_outputs.run(
-        seed, None, instances=instances, factors=[1, 8], dims=dims, observations=[1, 25], **SCALES
-    )
+    sizes = {"factors": [1, 8], "dims": dims, "observations": [1, 25]}
+    return factor_outputs.run(seed, None, instances=instances, **sizes, **SCALES)
 
 
 def test_observed_outputs_never_raise_a_variance():
@@ -185,9 +181,8 @@ def test_observed_outputs_never_raise_a_variance():
 def process(factors, d, seed=0, n=12):
     draw = np.random.default_rng(seed)
     kernel = Kernel(draw.uniform(0.5, 2, len(factors)), draw.uniform(0.2, 0.6, len(factors)), 0.02)
-    return admm_maximum.Process.of(
-        FactorGraph.of(factors, d), admm_maximum.drawn(draw, factors, d, n, kernel)
-    )
+    drawn = admm_maximum.drawn(draw, factors, d, n, kernel)
+    return admm_maximum.Process.of(FactorGraph.of(factors, d), drawn)
 
 
 def maxima(graphs, settings, instances=3, grid=9, **changes):
@@ -378,10 +373,8 @@ def test_a_sum_does_not_tell_its_factors_apart_and_outputs_do():
     everywhere = np.tile(np.arange(len(grid)), 1000)
     data = regret_bound.Evaluated.of(everywhere, np.zeros((2, len(everywhere))))
     graph = FactorGraph.of(factors, 3)
-    from_sums, from_outputs = (
-        posterior(prior, 0.01, data)
-        for posterior in (regret_bound.from_sums, regret_bound.from_outputs)
-    )
+    from_sums = regret_bound.from_sums(prior, 0.01, data)
+    from_outputs = regret_bound.from_outputs(prior, 0.01, data)
     assert np.sqrt(from_sums.whole).max() < 0.01
     assert graph.exploration(from_sums.variances.T).min() > 0.5
     assert graph.exploration(from_outputs.variances.T).max() < 0.01
@@ -473,10 +466,8 @@ def test_watching_changes_nothing_and_sees_what_is_sampled():
     problem = waves()
     found = recovery(problem, queries="own")
     built = {name: value for name, value in METHOD.items() if name != "is"}
-    plain, watched = (
-        algorithms.build("dumbo.DuMBO", problem.domain, rng(0, "study", "optimizer"), built)
-        for _ in range(2)
-    )
+    draws = (rng(0, "study", "optimizer") for _ in range(2))
+    plain, watched = (algorithms.build("dumbo.DuMBO", Box(4), draw, built) for draw in draws)
     design = rng(0, "study", "init").random((6, 4))[:3]
     progress = loop.Progress(plain)
     loop.start(progress, design, loop.evaluate(problem, design, noise(0), first=0))
@@ -506,9 +497,8 @@ def test_what_recovery_refuses():
 
 
 def levels(seed=0, most=12, levels=(0.01, 0.1, 1.0)):
-    return noise_levels.run(
-        seed, None, levels=levels, most=most, width=1.0, lengthscale=6.0, outputscale=100.0
-    )
+    kernel = {"lengthscale": 6.0, "outputscale": 100.0}
+    return noise_levels.run(seed, None, levels=levels, most=most, width=1.0, **kernel)
 
 
 def test_observations_lower_the_deviation_and_noise_raises_it():
@@ -572,14 +562,9 @@ def test_what_the_growth_refuses():
         ask_growth.run(0, ON_ARMS, t=[3], repeats=1, optimizers=QUERIES)
 
 
-SEARCHES = {
-    "DuMBO": METHOD,
-    "ADD-DuMBO": {
-        **{k: v for k, v in METHOD.items() if k != "decomposition"},
-        "outputs": "factors",
-    },
-    "random": {"is": "random_search.RandomSearch"},
-}
+ADD = {k: v for k, v in METHOD.items() if k != "decomposition"} | {"outputs": "factors"}
+RANDOM = {"is": "random_search.RandomSearch"}
+SEARCHES = {"DuMBO": METHOD, "ADD-DuMBO": ADD, "random": RANDOM}
 
 
 def test_the_acquisition_is_timed_apart_from_fits():

@@ -77,9 +77,8 @@ THEORY = {
 
 
 def theory(seed, settings):
-    return parametric_regret.run(
-        seed, f1(), settings=settings, every=16, sigma=0.1, delta=0.1, optimizer=THEORY
-    )
+    given = {"settings": settings, "every": 16, "sigma": 0.1, "delta": 0.1}
+    return parametric_regret.run(seed, f1(), **given, optimizer=THEORY)
 
 
 @pytest.mark.parametrize("name", ["phase", "amplitudes"])
