@@ -33,9 +33,9 @@ def search(kind=RandomSearch):
 def columns(problem, optimizer, *, how="batches"):
     """The record of four steps, of two queries each or of two workers."""
     design = np.full((2, 2), 0.5)
-    progress = (loop if how == "batches" else async_loop).started(
-        optimizer, design, loop.evaluate(problem, design, noise, first=0), counted=True
-    )
+    shown = loop.evaluate(problem, design, noise, first=0)
+    module = loop if how == "batches" else async_loop
+    progress = module.started(optimizer, design, shown, counted=True)
     for _ in range(4):
         if how == "batches":
             loop.step(problem, progress, budget=100, room=2, noise=noise)
@@ -194,9 +194,8 @@ def test_what_an_evaluation_shows_is_one_row_of_numbers():
         (np.zeros(1), None, "true.y: .*NoneType"),
     ]:
         shown = Evaluation(observed(seen), observed(true), np.zeros(1))
-        with pytest.raises(
-            BadAnswer, match=f"evaluation 7: {what}.*correct the problem's `evaluate`"
-        ):
+        said = f"evaluation 7: {what}.*correct the problem's `evaluate`"
+        with pytest.raises(BadAnswer, match=said):
             boundary.evaluation(shown, 7)
 
 

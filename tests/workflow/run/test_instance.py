@@ -27,11 +27,8 @@ def problem(arms=20, reveals=REVEALS):
     """Arms whose noise and whose seconds depend on the stream that they are evaluated with."""
 
     def evaluate(query, draw):
-        return Evaluation(
-            Observation.of(query + draw.standard_normal(len(query))),
-            Observation.of(1.0 * query),
-            draw.random(len(query)),
-        )
+        seen = Observation.of(query + draw.standard_normal(len(query)))
+        return Evaluation(seen, Observation.of(1.0 * query), draw.random(len(query)))
 
     return Problem(Arms(np.zeros((arms, 1))), evaluate, reveals=reveals, data_sha256="ab")
 
@@ -47,20 +44,12 @@ def given(monkeypatch):
 def test_a_problem_may_ask_for_the_number_of_the_repetition(given):
     made = curve()
     made.problem_entry["fold"], made.problem_entry["split"] = "seed", "contiguous"
-    assert [instance.build_problem(made, seed) for seed in (0, 3)] == [
-        {"fold": 0, "split": "contiguous"},
-        {"fold": 3, "split": "contiguous"},
-    ]
+    for seed in (0, 3):
+        assert instance.build_problem(made, seed) == {"fold": seed, "split": "contiguous"}
 
 
-LACKING = {
-    "is": "cosmology.boss_likelihood",
-    "mode": "five-numbers",
-    "backend": "camb",
-    "libraries": ["numpy", "no-such"],
-    "room": 1,
-    "init": {"design": "uniform", "n": 2},
-}
+LACKING = {"is": "cosmology.boss_likelihood", "mode": "five-numbers", "backend": "camb"}
+LACKING |= {"libraries": ["numpy", "no-such"], "room": 1, "init": {"design": "uniform", "n": 2}}
 GROWTH = {"substitute": {"backend": "growth"}}
 
 
@@ -104,12 +93,8 @@ def test_a_name_that_the_problem_does_not_reveal_is_refused_with_what_it_does():
 
 
 def designs(design, n, seeds=1500, arms=20):
-    return np.array(
-        [
-            instance.draw_design(curve(design=design, n=n), seed, problem(arms))
-            for seed in range(seeds)
-        ]
-    )
+    made, on = curve(design=design, n=n), problem(arms)
+    return np.array([instance.draw_design(made, seed, on) for seed in range(seeds)])
 
 
 def test_a_distinct_design_repeats_no_arm_and_every_arm_is_as_likely_in_every_place():
@@ -141,10 +126,8 @@ def test_a_design_on_a_box_fills_the_unit_cube():
 
 
 def test_a_design_is_that_of_its_seed_and_problem_alone():
-    one, other = (
-        instance.draw_design(curve(algorithm, n=8), 3, problem())
-        for algorithm in (None, {"qbar": 7})
-    )
+    curves = curve(n=8), curve({"qbar": 7}, n=8)
+    one, other = (instance.draw_design(each, 3, problem()) for each in curves)
     assert_array_equal(one, other)
     assert not np.array_equal(one, instance.draw_design(curve(n=8), 4, problem()))
 

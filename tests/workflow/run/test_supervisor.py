@@ -62,8 +62,7 @@ def test_a_limit_is_no_part_of_what_a_record_is_of(copy):
 @pytest.mark.slow
 def test_where_the_initial_design_hangs_no_run_on_it_begins_and_the_report_says_so(copy):
     checked_out = copy("hang 1 2")
-    made = checkout.snakemake(checked_out)
-    assert made.returncode == 0, made.stderr + made.stdout
+    checkout.made(checked_out)
     header = record.read(checked_out / steep.FOLDER / "1.parquet").header
     assert (header["status"], header["rows"], header["timeout"]["after"]) == ("timeout", 0, 0)
     verdicts = checked_out / "figures" / "smoke" / "steep" / "verdicts.json"
@@ -99,9 +98,8 @@ supervisor._run(None, None, None)
 def test_a_signal_that_comes_while_a_process_is_forked_is_not_lost():
     """Python loses what is raised there; the parent would wait for its child."""
     root = {"PYTHONPATH": str(checkout.ROOT)}
-    found = subprocess.run(
-        [sys.executable, "-c", ENDED], env={**os.environ, **root}, check=False, timeout=600
-    )
+    command, environment = [sys.executable, "-c", ENDED], {**os.environ, **root}
+    found = subprocess.run(command, env=environment, check=False, timeout=600)
     assert found.returncode == 143
 
 
