@@ -267,11 +267,8 @@ def ticks(browser: Chromium) -> list[float]:
     """The labels of the y axis of the panel that was drawn first; they follow its title."""
     said = browser.evaluate("window.said.map(([text]) => text)")
     start = said.index("simple regret (unit of y)") + 1
-    return sorted(
-        float(text)
-        for text in itertools.takewhile(lambda text: text != "evaluations t", said[start:])
-        if text
-    )
+    labels = itertools.takewhile(lambda text: text != "evaluations t", said[start:])
+    return sorted(float(text) for text in labels if text)
 
 
 def test_levels_and_values_under_the_cursor_are_named(page):
@@ -378,10 +375,8 @@ def test_a_term_of_the_glossary_is_found_first_and_words_stay_in_the_address(pag
 def test_a_link_into_a_folded_part_opens_it(page):
     browser = page("dumbo/index.html#table2")
     assert browser.evaluate("document.getElementById('table2').open") is True
-    browser.wait(
-        "((top) => top >= 0 && top <"
-        f" {DESK[1] / 2})(document.getElementById('table2').getBoundingClientRect().top)"
-    )
+    top = "document.getElementById('table2').getBoundingClientRect().top"
+    browser.wait(f"{top} >= 0 && {top} < {DESK[1] / 2}")
 
 
 # What a page may load.
@@ -428,9 +423,8 @@ def test_from_a_web_server_pages_and_curves_are_the_same(browser, served):
 def test_real_pages_load_all_that_they_name(browser, reference_site, name, has_figures):
     browser.open(f"{reference_site.as_uri()}/{name}", *DESK)
     assert bool(browser.each("button.explore", "each.click()")) is has_figures
-    browser.wait(
-        "[...document.querySelectorAll('.plots')].every((each) => each.querySelector('canvas'))"
-    )
+    plots = "[...document.querySelectorAll('.plots')]"
+    browser.wait(f"{plots}.every((each) => each.querySelector('canvas'))")
     assert browser.evaluate(FACTS)["broken"] == [] and browser.complaints == []
     assert browser.barriers() == []
 

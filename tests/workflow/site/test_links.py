@@ -42,9 +42,8 @@ class Page(HTMLParser):
 def complaints(site: Path) -> list[str]:
     """A sentence for every link, load or id of a site that is wrong."""
     pages = {path.resolve(): read(path) for path in sorted(site.rglob("*.html"))}
-    found = [
-        f"{path.relative_to(site)}: {said}" for path in pages for said in _of_page(path, pages)
-    ]
+    of_pages = [(path, said) for path in pages for said in _of_page(path, pages)]
+    found = [f"{path.relative_to(site)}: {said}" for path, said in of_pages]
     for sheet in sorted(site.rglob("*.css")):
         loads = [a or b for a, b in FROM_CSS.findall(sheet.read_text())]
         found += [
@@ -116,40 +115,31 @@ def test_every_page_is_reached_from_the_first(made_up_site):
     assert sorted(set(made_up_site.resolve().rglob("*.html")) - reached) == []
 
 
+WRONG = """
+<a href="absent.html">x</a> => links to absent.html, which is missing
+<a href="other.html#absent">x</a> => links to other.html#absent, where nothing has this id
+<a href="#absent">x</a> => links to #absent, where nothing has this id
+<p id="one"><p id="one"> => the id 'one' stands 2 times
+<img src="absent.png"> => loads absent.png, which is missing
+<script src="https://example.org/a.js"></script> => loads https://example.org/a.js from elsewhere
+<link rel="stylesheet" href="//example.org/a.css"> => loads //example.org/a.css from elsewhere
+<button data-script="absent.js">x</button> => loads absent.js, which is missing
+"""
+RIGHT = ('<a href="">x</a>', '<a href="other.html#there%40">x</a>')
+RIGHT += ('<a href="https://example.org/">x</a>', '<img src="data:image/png;base64,AAAA">')
+
+
 def test_what_is_wrong_is_said(tmp_path):
-    for body, said in [
-        ('<a href="absent.html">x</a>', "links to absent.html, which is missing"),
-        (
-            '<a href="other.html#absent">x</a>',
-            "links to other.html#absent, where nothing has this id",
-        ),
-        ('<a href="#absent">x</a>', "links to #absent, where nothing has this id"),
-        ('<a href="">x</a>', ""),
-        ('<a href="other.html#there%40">x</a>', ""),
-        ('<a href="https://example.org/">x</a>', ""),
-        ('<p id="one"><p id="one">', "the id 'one' stands 2 times"),
-        ('<img src="absent.png">', "loads absent.png, which is missing"),
-        ('<img src="data:image/png;base64,AAAA">', ""),
-        (
-            '<script src="https://example.org/a.js"></script>',
-            "loads https://example.org/a.js from elsewhere",
-        ),
-        (
-            '<link rel="stylesheet" href="//example.org/a.css">',
-            "loads //example.org/a.css from elsewhere",
-        ),
-        ('<button data-script="absent.js">x</button>', "loads absent.js, which is missing"),
-    ]:
+    (tmp_path / "other.html").write_text('<p id="there@">')
+    for line in [*WRONG.strip().splitlines(), *RIGHT]:
+        body, _, said = line.partition(" => ")
         (tmp_path / "page.html").write_text(f"<!doctype html><body>{body}</body>")
-        (tmp_path / "other.html").write_text('<p id="there@">')
         assert complaints(tmp_path.resolve()) == ([f"page.html: {said}"] if said else [])
 
 
 def test_style_sheets_load_nothing_from_elsewhere(tmp_path):
-    (tmp_path / "a.css").write_text(
-        '@import "https://example.org/b.css"; p { background: url(there.png) }'
-    )
+    style = '@import "https://example.org/b.css"; p { background: url(there.png) }'
+    (tmp_path / "a.css").write_text(style)
     (tmp_path / "there.png").write_bytes(b"")
-    assert complaints(tmp_path.resolve()) == [
-        "a.css: loads https://example.org/b.css from elsewhere"
-    ]
+    (said,) = complaints(tmp_path.resolve())
+    assert said == "a.css: loads https://example.org/b.css from elsewhere"

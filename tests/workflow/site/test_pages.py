@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from tests.workflow.site import scripts
 from workflow.judge import outcomes, settings
 from workflow.judge.checks import AGAINST, FOR, Comparison
 from workflow.plan import reader
@@ -49,27 +48,20 @@ def write(folder, claims, appendix=(), others=()):
     said["readings"] = {setting: "it says <something>" for _, setting, *_ in others}
     (folder / "verdicts.json").write_text(json.dumps({**WRITTEN, **said}))
     rows = [(one["id"], "as printed", one["verdict"], 0) for one in [*claims, *appendix]]
-    table = pd.DataFrame(
-        [*rows, *others], columns=["claim", "setting", "outcome", "same_runs"]
-    ).assign(runs=1, control=False, reasons="", comparison="A < B on p")
-    table = table.assign(observed=table["outcome"]).reindex(columns=settings.COLUMNS)
+    names = ["claim", "setting", "outcome", "same_runs"]
+    table = pd.DataFrame([*rows, *others], columns=names)
+    more = {"runs": 1, "control": False, "reasons": "", "comparison": "A < B on p"}
+    table = table.assign(observed=table["outcome"], **more).reindex(columns=settings.COLUMNS)
     table.to_parquet(folder / "verdicts.parquet")
     return folder.parent
 
 
+WEAK = {**COMPARISON, "what": "A < C on p", "holds": False, "p": 0.9}
+FEW = {"reasons": ["2 seeds, 5 are needed"], "observed": "direction only"}
 CLAIMS = [
-    claim(
-        "thm2-bound",
-        "reproduced",
-        comparisons=[COMPARISON, {**COMPARISON, "what": "A < C on p", "holds": False, "p": 0.9}],
-    ),
+    claim("thm2-bound", "reproduced", comparisons=[COMPARISON, WEAK]),
     claim("regressors-starve", "contradicted"),
-    claim(
-        "thm2-regret-ratio",
-        "not decided",
-        reasons=["2 seeds, 5 are needed"],
-        observed="direction only",
-    ),
+    claim("thm2-regret-ratio", "not decided", **FEW),
 ]
 
 
@@ -148,11 +140,6 @@ def test_what_is_no_claim_of_the_paper_keeps_its_page(tmp_path):
     assert "glossary.html#holds-trivially" in row and "reproduced" not in row  # no tick
 
 
-def test_curves_become_a_script_that_a_page_may_load_from_a_file(site):
-    whole = json.loads((REAL / "regret.json").read_text(encoding="utf-8"))
-    assert scripts.read(site / "bkb" / "regret.js") == ("bkb/regret", whole)
-
-
 def test_scores_stand_where_links_to_them_lead(reference_site):
     anchor = "published-numbers-beside-ours"
     told = page(reference_site, "dumbo/index").partition(f'id="{anchor}"')[2]
@@ -201,10 +188,8 @@ def test_a_folder_without_reports_is_told(tmp_path, source):
 
 def test_the_page_shows_claims_under_all_readings(tmp_path):
     """Of a claim that no reading changes there is no line."""
-    others = [
-        ("regressors-starve", "code", "reproduced", 0),
-        ("thm2-regret-ratio", "code", "contradicted", 1),
-    ]
+    others = [("regressors-starve", "code", "reproduced", 0)]
+    others += [("thm2-regret-ratio", "code", "contradicted", 1)]
     source = write(tmp_path / "reports/bkb", CLAIMS, others=others)
     build.build(source, tmp_path / "site")
     index = page(tmp_path / "site", "bkb/index")
@@ -247,9 +232,8 @@ def test_a_printed_number_stands_beside_ours(source, tmp_path):
     fit = {"panel": "Table 2", "problem": "hartmann", "metric": "simple_regret", "at": [50, 110],
            "ours": [1.5, 0.5], "published": [0.9, 0.54], "seeds": 1}  # fmt: skip
     fits = [{**fit, "method": method} for method in ("DuMBO", "LineBO")]
-    told = replace(
-        report, entry=entry, verdicts={**report.verdicts, "published": {"x": {"fits": {"": fits}}}}
-    )
+    verdicts = {**report.verdicts, "published": {"x": {"fits": {"": fits}}}}
+    told = replace(report, entry=entry, verdicts=verdicts)
     one = next(claim for claim in told.claims if claim.id == "thm2-bound")
     assert told.printed(one) == fits[:1]
     made = build.Site(tmp_path, [told], {}, {})
@@ -264,10 +248,8 @@ ONE = Comparison("A < B", "difference", -2.0, -3.0, -1.0, True, 0.01, 0.03, 5, b
 
 
 def picture(one):
-    template = build.templates().from_string(
-        "{% import 'macros.html' as show %}{{ show.picture(one) }}"
-    )
-    drawn = template.render(one=one)
+    text = "{% import 'macros.html' as show %}{{ show.picture(one) }}"
+    drawn = build.templates().from_string(text).render(one=one)
     return ElementTree.fromstring(drawn) if drawn else None
 
 

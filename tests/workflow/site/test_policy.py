@@ -65,9 +65,8 @@ def test_every_page_carries_the_policy_and_nothing_that_it_refuses(site, request
 
 def test_the_policy_begins_with_nothing_and_lets_no_text_be_a_script():
     rules = {rule.split()[0]: rule.split()[1:] for rule in POLICY.split("; ")}
-    assert (
-        rules.pop("default-src") == rules.pop("base-uri") == rules.pop("form-action") == ["'none'"]
-    )
+    for name in ("default-src", "base-uri", "form-action"):
+        assert rules.pop(name) == ["'none'"]
     assert rules.keys() == {"script-src", "style-src", "img-src"}
     assert {word for words in rules.values() for word in words} == {"'self'", "file:", "data:"}
     assert "data:" in rules["img-src"] and "data:" not in rules["script-src"] + rules["style-src"]
@@ -93,9 +92,8 @@ def test_curves_that_are_no_json_become_no_script(tmp_path):
     curves = next(path for path in source.rglob("fig4.json"))
     whole = json.loads(curves.read_text(encoding="utf-8"))
     curves.write_text("{});alert(1);({}", encoding="utf-8")
-    with pytest.raises(
-        PlanError, match=r"fig4\.json: expected curves as JSON, got .*draw it again"
-    ):
+    said = r"fig4\.json: expected curves as JSON, got .*draw it again"
+    with pytest.raises(PlanError, match=said):
         build(source, tmp_path / "site")
     curves.write_text(json.dumps(whole, indent=3), encoding="utf-8")
     build(source, tmp_path / "site")
