@@ -39,9 +39,8 @@ class Changing(synthetic.Toy):
             curve = self.add(name, climbing, reading=reading)
             for seed in curve.seeds:
                 self.publish(curve, seed)
-        study = self.study(
-            "lemma", lambda seed: {"t": np.arange(3) + seed, "u": np.ones(3)}, seeds=2
-        )
+        columns = {"t": np.arange(3), "u": np.ones(3)}
+        study = self.study("lemma", lambda seed: {**columns, "t": np.arange(3) + seed}, seeds=2)
         for seed in study.seeds:
             said = {"data_sha256": synthetic.SHA, "provenance": self.made, "cpu_seconds": 1.0}
             synthetic.rewrite(study.record(seed), **said)
@@ -180,9 +179,8 @@ def test_partial_reports_tell_what_other_code_made(toy, monkeypatch):
         {"id": left[0], **said, "check": {**check, "left": [left], "right": 9.0}}
         for left in ("A", "B@code")
     ]
-    toy.entry["figures"] = [
-        {"id": "f", "metric": "simple_regret", **named, "panels": [{"problem": "p"}]}
-    ]
+    figure = {"id": "f", "metric": "simple_regret", **named, "panels": [{"problem": "p"}]}
+    toy.entry["figures"] = [figure]
     of_study = {"kind": "study", "study": "lemma", "by": ["t"], "columns": ["u"]}
     ends = {"kind": "diagnostics", "problems": ["p"], **named}
     toy.entry["tables"] = [{"id": "t", **ends}, {"id": "s", **of_study}]
@@ -269,12 +267,11 @@ def test_a_group_is_of_one_commit_one_class_and_one_kind_of_parameters(toy):
     publish.publish(toy.paper, toy.root / "results", toy.root)
     toy.change("faster")
     found = carry.groups(carry.survey(Path()).stale, seed=1)
-    sets = {
-        frozenset(
-            (one.curve.name.split("/", 1)[1], one.header["provenance"]["commit"]) for one in g
-        )
-        for g in (group.records for group in found)
-    }
+
+    def of(one):
+        return one.curve.name.split("/", 1)[1], one.header["provenance"]["commit"]
+
+    sets = {frozenset(map(of, group.records)) for group in found}
     assert sets == {
         frozenset({("p/A", COMMIT), ("p/C+b-1", COMMIT)}),
         frozenset({("p/C+b-1", "beef")}),

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tests.workflow import checkout
+from tests.workflow.checkout import contents
 from workflow.draw.panels import looks_of
 from workflow.operate import compare
 from workflow.plan.expand import load
@@ -92,15 +93,6 @@ def published(tmp_path_factory):
 def compared(copy, *arguments):
     """What `python -m workflow.compare` comes to on one core."""
     return checkout.run(copy, "workflow.compare", *arguments, "--cores", "1")
-
-
-def contents(folder):
-    """{path below a folder: bytes} of all files."""
-    return {
-        path.relative_to(folder).as_posix(): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file()
-    }
 
 
 @pytest.fixture(scope="module")

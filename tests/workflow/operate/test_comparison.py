@@ -47,13 +47,9 @@ def report(tmp_path):
         ("mine-early", "reproduced", "papers/mine.yaml, best, earlier", "best at first", []),
         ("mine-last", "contradicted", "papers/mine.yaml, last", "last of all", []),
     )
-    panels = [
-        {
-            "title": "sums",
-            "lines": [line("GP-EI", 0.3, -0.1, 0.4), line("GP-EI@scaled", 0.5, 0.4, 1.2)],
-        },
-        {"title": "rovers", "lines": [line("GP-EI@scaled", 0.25, 0.25, 0.25)]},
-    ]
+    sums = [line("GP-EI", 0.3, -0.1, 0.4), line("GP-EI@scaled", 0.5, 0.4, 1.2)]
+    rovers = [line("GP-EI@scaled", 0.25, 0.25, 0.25)]
+    panels = [{"title": "sums", "lines": sums}, {"title": "rovers", "lines": rovers}]
     (folder / "reached.json").write_text(json.dumps({"panels": panels}))
     (folder / "ends-sums.md").write_text(ENDS)
     return folder

@@ -26,9 +26,8 @@ def handler(monkeypatch, stream):
 
 
 def begun(number, rule, outputs, log=""):
-    return event(
-        event=LogEvent.JOB_INFO, jobid=number, rule_name=rule, output=outputs, log=[log] * bool(log)
-    )
+    said = {"jobid": number, "rule_name": rule, "output": outputs, "log": [log] * bool(log)}
+    return event(event=LogEvent.JOB_INFO, **said)
 
 
 def test_jobs_are_counted_and_have_names_for_people(monkeypatch):
@@ -41,9 +40,8 @@ def test_jobs_are_counted_and_have_names_for_people(monkeypatch):
     one.emit(begun(2, "run", ["results/paper/bkb/studies/sketch/4.parquet"]))
     one.emit(begun(3, "figure", ["figures/paper/bkb/fig1.pdf"], "a.log"))
     one.emit(begun(5, "all", []))
-    assert one.stream.getvalue().endswith(
-        "\r0 of 4 jobs · now bkb abalone BKB, bkb studies sketch 4 and 1 more"
-    )
+    now = "bkb abalone BKB, bkb studies sketch 4 and 1 more"
+    assert one.stream.getvalue().endswith(f"\r0 of 4 jobs · now {now}")
     one.emit(event(event=LogEvent.JOB_FINISHED, job_id=1))
     for _ in range(2):
         one.emit(event(logging.ERROR, event=LogEvent.JOB_ERROR, jobid=3))

@@ -10,12 +10,8 @@ from workflow.operate import reference
 from workflow.trace.curves import PlanError
 
 PAGE = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
-CLAIMS = [
-    {"verdict": "reproduced"},
-    {"verdict": "reproduced"},
-    {"verdict": "contradicted"},
-    {"verdict": "not decided"},
-]
+VERDICTS = ("reproduced", "reproduced", "contradicted", "not decided")
+CLAIMS = [{"verdict": verdict} for verdict in VERDICTS]
 
 
 def picture(path):
@@ -29,9 +25,8 @@ def picture(path):
 def report(folder, claims=CLAIMS):
     """What drawing leaves: a figure, one without any run, and verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
-    (folder / "verdicts.json").write_text(
-        json.dumps({"paper": "bbkb", "scale": "paper", "claims": claims})
-    )
+    said = {"paper": "bbkb", "scale": "paper", "claims": claims}
+    (folder / "verdicts.json").write_text(json.dumps(said))
     for name in ("verdicts.md", "fig1.csv", "fig1.pdf"):
         (folder / name).write_text(name)
     for name in ("fig1.png", "fig3.png"):
@@ -56,12 +51,8 @@ def test_what_was_drawn_is_committed_but_for_what_shows_nothing(checkout):
     stale.write_text("of an earlier report")
     assert reference.main(["bbkb"]) == 0
     kept = checkout / "figures" / "reference" / "bbkb"
-    assert {path.name for path in kept.iterdir()} == {
-        "verdicts.json",
-        "verdicts.md",
-        "fig1.png",
-        "fig1.json",
-    }
+    files = {"verdicts.json", "verdicts.md", "fig1.png", "fig1.json"}
+    assert {path.name for path in kept.iterdir()} == files
 
 
 def test_no_committed_figure_is_lost_for_want_of_runs(checkout, capsys):

@@ -78,7 +78,7 @@ def test_published_records_are_made_again_where_results_has_none(copy):
     for seed, name in ((0, "true"), (1, "y")):
         values = record.read(place / f"{seed}.parquet").columns[name]
         rewrite(place / f"{seed}.parquet", {name: np.nextafter(values, 9)})
-    assert checkout.run(copy, "workflow.publish", "--scale", "smoke").returncode == 0
+    checkout.succeed(copy, "workflow.publish", "--scale", "smoke")
     shutil.rmtree(copy / "results")
     before = state(copy)
     found = checkout.run(copy, "workflow.verify", "--minutes", "9")
@@ -136,9 +136,8 @@ def test_stale_unplanned_and_unfinished_records_are_no_candidates(toy):
     for folder in ("results/paper/toy/p/B", "results/smoke/toy/p/A", "results/paper/other/p/A"):
         shutil.copytree(curve.folder, folder)
     found = surveyed()
-    assert [each.path.name for each in found.candidates if each.path.parent == curve.folder] == [
-        "2.parquet"
-    ]
+    (left,) = [each.path for each in found.candidates if each.path.parent == curve.folder]
+    assert left.name == "2.parquet"
     assert found.left_out == {verify.OTHER_CODE: 7}
 
 
@@ -285,9 +284,8 @@ def compared(changes=None, **header):
         "y": np.array([1.0, np.nan, 0.0]),
         "timing.ask": np.ones(3),
     }
-    return verify.differences(
-        Record(HEADER, columns), Record({**HEADER, **header}, {**columns, **(changes or {})})
-    )
+    other = Record({**HEADER, **header}, {**columns, **(changes or {})})
+    return verify.differences(Record(HEADER, columns), other)
 
 
 def test_an_outcome_that_differs_under_an_equal_trace_is_told():
@@ -311,20 +309,16 @@ def test_equal_bytes_agree_and_times_do_not_count():
 
 def test_one_bit_is_a_difference_and_told_where_it_begins():
     query = np.array([[0.1, 0.2], [0.3, 0.5], [0.5, 0.9]])
-    for changes, said in [
-        (
-            {"query": query, "y": [1.0, np.nan, 4.0]},
-            "1 on: query 0.4 became 0.5, 0.1 apart (relative 0.2)",
-        ),
-        (
-            {"y": [np.nextafter(1.0, 2), np.nan, 0.0]},
-            "0 on: y 1.0 became 1.0000000000000002, 2.22e-16 apart (relative 2.22e-16)",
-        ),
-        ({"y": [1.0, np.nan, -0.0]}, "2 on: y 0.0 became -0.0, 0 apart (relative 0)"),
-        ({"y": [1.0, 0.0, 0.0]}, "1 on: y nan became 0.0, not both finite"),
+    moved = {"query": query, "y": np.array([1.0, np.nan, 4.0])}
+    said = "from evaluation 1 on: query 0.4 became 0.5, 0.1 apart (relative 0.2)"
+    assert compared(moved) == said
+    one_bit, more = np.nextafter(1.0, 2), "1.0000000000000002, 2.22e-16 apart (relative 2.22e-16)"
+    for y, said in [
+        ([one_bit, np.nan, 0.0], f"0 on: y 1.0 became {more}"),
+        ([1.0, np.nan, -0.0], "2 on: y 0.0 became -0.0, 0 apart (relative 0)"),
+        ([1.0, 0.0, 0.0], "1 on: y nan became 0.0, not both finite"),
     ]:
-        arrays = {name: np.array(values) for name, values in changes.items()}
-        assert compared(arrays) == f"from evaluation {said}"
+        assert compared({"y": np.array(y)}) == f"from evaluation {said}"
 
 
 def test_another_shape_type_or_column_is_a_difference():
