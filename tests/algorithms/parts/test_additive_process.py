@@ -186,16 +186,6 @@ def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
     assert [len(bucket.index) for bucket in together.buckets()] == [1, 2, 2]  # of sizes 1, 2 and 3
 
 
-def test_other_units_are_the_model_of_other_values(data):
-    X, y = data
-    scaled = solve(Distances(X), FACTORS, KERNEL, y).in_units(3.0)
-    kernel = Kernel(9 * KERNEL.outputscale, KERNEL.lengthscale, 9 * KERNEL.noise)
-    expected = solve(Distances(X), FACTORS, kernel, 3 * y)
-    assert_allclose(scaled.alpha, expected.alpha, rtol=1e-9)
-    assert_allclose(scaled.precision, expected.precision, rtol=1e-9, atol=1e-12)
-    assert_allclose(scaled.kernel.outputscale, expected.kernel.outputscale)
-
-
 def test_a_fit_climbs_and_finds_the_scales_of_a_draw(rng):
     truth, factors = Kernel(np.array([2.0, 0.3]), np.array([0.3, 0.6]), 1e-3), ((0,), (1,))
     X = rng.random((120, 2))

@@ -104,17 +104,3 @@ def test_an_indefinite_matrix_is_refused_with_its_size():
     said = r"K \(2x2\) is not positive definite with a jitter of 1e-06 .*: look for an"
     with pytest.raises(LinAlgError, match=said):
         safe_cholesky(torch.tensor([[1.0, 2.0], [2.0, 1.0]], dtype=torch.float64))
-
-
-def test_a_factor_by_hand():
-    K = torch.tensor([[4.0, 2.0], [2.0, 3.0]], dtype=torch.float64)
-    assert_allclose(safe_cholesky(K), [[2.0, 0.0], [1.0, np.sqrt(2.0)]], rtol=1e-15)
-
-
-def test_two_thousand_rows_in_close_pairs():
-    x = torch.from_numpy(np.random.default_rng(0).random((1000, 2)))
-    x = torch.cat([x, x + 1e-9])
-    K = torch.exp(-((x[:, None] - x) ** 2).sum(-1) / 2)
-    L = safe_cholesky(K)
-    assert torch.isfinite(L).all()
-    assert (L @ L.T - K).abs().max() <= 1e-6

@@ -8,7 +8,7 @@ import torch
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.processes.closed_rbf import JointRBF, ScaleTarget
-from algorithms.parts.processes.fitting import LBFGS, Target, fit
+from algorithms.parts.processes.fitting import Target
 from algorithms.parts.processes.gp import ROUNDING, Posterior
 from algorithms.parts.processes.outputs import known
 from algorithms.parts.processes.rbf import isotropic
@@ -122,18 +122,6 @@ def test_moments_and_slopes_are_exact(place, noise):
     assert (theirs[:, :2] < (1e-10 if noise == 0.01 else 1e-7)).all()
 
 
-def test_slopes_over_columns_add_up():
-    X, values, at = data(spread)
-    found = posteriors(X, values, 0.01)
-    rng = np.random.default_rng(1)
-    a, b = torch.from_numpy(rng.standard_normal((2, 3, len(at))))
-    expected = 0.0
-    for i, posterior in enumerate(found):
-        mean, variance = posterior.slopes(at)
-        expected = expected + a[i, :, None] * mean + b[i, :, None] * variance
-    assert_allclose(JointRBF(found).slopes(at, lambda means, variances: (a, b)), expected, 1e-8)
-
-
 def test_a_variance_at_rounding_has_no_slope():
     """A datum with next to no noise: what is left there is below rounding."""
     X = torch.zeros((1, 2), dtype=torch.float64)
@@ -187,14 +175,3 @@ def test_they_stay_so_while_two_hundred_rows_are_told_one_by_one(place):
     whole = JointRBF(posteriors(X, values, 0.01))
     for ours, theirs in zip(JointRBF(grown)(at), whole(at), strict=True):
         assert_allclose(ours, theirs, rtol=1e-8, atol=1e-10)
-
-
-def test_a_fit_ends_where_it_would_by_the_graph():
-    X, values, _ = data(spread)
-    rng = np.random.default_rng(0)
-    for method in (LBFGS(), LBFGS(5)):
-        fitted = fit(model(), X, values[:, 0], method, rng, ScaleTarget)
-        expected = fit(model(), X, values[:, 0], method, rng)
-        for name in fitted.free:
-            assert_allclose(fitted.get_parameter(name), expected.get_parameter(name), rtol=1e-6)
-        assert not any(parameter.requires_grad for parameter in fitted.parameters())

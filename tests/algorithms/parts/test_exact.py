@@ -205,21 +205,6 @@ def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
         assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)
 
 
-@settings(max_examples=30, deadline=None)
-@given(st.permutations(range(20)), st.permutations(range(30)))
-def test_it_depends_on_no_order(rows, order):
-    draw = np.random.default_rng(3)
-    points, x, y = draw.random((20, 2)), draw.integers(10, size=30), draw.standard_normal(30)
-    rows, order = np.array(rows), np.array(order)
-    whole, lam = exact(points, 1e-2, x, y), 1e-2
-    renamed = exact(points[rows], lam, np.argsort(rows)[x], y)
-    assert_allclose(renamed.mean, whole.mean[rows], atol=1e-10)
-    assert_allclose(renamed.variance, whole.variance[rows], rtol=1e-8)
-    reordered = exact(points, lam, x[order], y[order])
-    assert_allclose(reordered.mean, whole.mean, atol=1e-10)
-    assert_allclose(reordered.variance, whole.variance, rtol=1e-8)
-
-
 def test_duplicated_rows_are_one_arm_to_the_posterior(smooth):
     points, _ = smooth(0, A=20)
     twice = np.vstack([points, points])

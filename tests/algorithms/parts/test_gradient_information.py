@@ -141,14 +141,6 @@ def test_values_never_hurt_and_the_order_of_a_batch_does_not_matter(seed, n, d, 
     assert_allclose(turned_slopes[:, :, ::-1], slopes, rtol=1e-5, atol=1e-7)
 
 
-def test_a_kernel_by_hand():
-    k = Kernels(np.array([[2.0, 0.5], [1.0, 1.0]]), np.array([3.0, 1.0]), np.full(2, 0.1))
-    A, B = np.array([[0.0, 0.0]]), np.array([[2.0, 0.5], [0.0, 1.0]])
-    expected = [[3 * np.exp(-1), 3 * np.exp(-2)], [np.exp(-2.125), np.exp(-0.5)]]
-    assert_allclose(k(A, B)[:, 0], expected, rtol=1e-14)
-    assert_allclose(k.slope_variance, [3 * (0.25 + 4), 2.0], rtol=1e-14)
-
-
 def test_two_values_around_a_point_by_hand():
     """Values at +-h tell by their difference: 1 - (2 h e^{-h^2/2})^2 / (2 (1 + s - e^{-2 h^2}))."""
     h, noise = 0.3, 0.05
@@ -159,13 +151,6 @@ def test_two_values_around_a_point_by_hand():
     mean, slope = information.means(np.array([[-1.0], [1.0]]))
     assert_allclose(mean, 0, atol=1e-15)
     assert_allclose(slope, [[rise / variance]], rtol=1e-12)
-
-
-def test_a_value_at_the_point_tells_nothing_of_its_slope_but_anchors_others():
-    unit, x = Kernels(np.ones((1, 1)), np.ones(1), np.full(1, 0.01)), np.array([0.5])
-    assert_allclose(Design.of(unit, x[None]).at(x).trace, [1.0], rtol=1e-14)
-    beside = Design.of(unit, np.array([[0.6]])).at(x)
-    assert beside.extend(x[None]).trace < 0.95 * beside.trace
 
 
 def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
@@ -193,19 +178,3 @@ def test_the_posterior_gradient_is_the_derivative_of_the_posterior():
         assert_allclose(slope[i], jacrev(posterior)(at).numpy(), rtol=1e-8, atol=1e-10)
         cross = jacrev(jacrev(both, argnums=1), argnums=0)(at, at)
         assert_allclose(information.trace[i], torch.trace(cross).item(), rtol=1e-8)
-
-
-def test_one_candidate_is_the_rank_one_form():
-    """J = |u|^2/v with u = d/dx k(x,z) - P' k_z, v = k(z,z) - k_z' K^-1 k_z + noise; by hand."""
-    k, X, x = case(9, 4, M=1, isotropic=True)
-    ell, a, z = k.lengthscale[0, 0], k.outputscale[0], np.random.default_rng(5).random(4)
-    K_inv = np.linalg.inv(covariance(ell, a, X, X) + k.noise[0] * np.eye(9))
-    kx, kz = covariance(ell, a, x[None], z[None])[0, 0], covariance(ell, a, X, z[None])[:, 0]
-    P = K_inv @ (covariance(ell, a, X, x[None]) * (X - x) / ell**2)
-    r, c = z - x, K_inv @ kz
-    u, v = kx * r / ell**2 - P.T @ kz, a - kz @ c + k.noise[0]
-    w = kz * (2 / v * P @ u - 2 * (u @ u) / v**2 * c)
-    gradient = 2 / v * kx / ell**2 * (u - r * (r @ u) / ell**2) - (X.T @ w - z * w.sum()) / ell**2
-    reduction, slopes = Design.of(k, X).at(x).reduction(z[None, None])
-    assert_allclose(reduction, [[u @ u / v]], rtol=1e-9)
-    assert_allclose(slopes[0, 0, 0], gradient, rtol=1e-8)

@@ -69,24 +69,6 @@ def test_the_slopes_of_matern_are_those_of_gpytorch(n, m, d):
         assert_allclose(our, their, rtol=1e-9, atol=1e-12 if m else 1e-10)
 
 
-def test_the_slopes_of_matern_are_finite_and_zero_where_points_coincide():
-    A = points(4, 2).requires_grad_()
-    kernel = Matern52(ard_num_dims=2).double()
-    (slope,) = torch.autograd.grad(kernel(A, A.detach()).to_dense().diagonal().sum(), A)
-    assert_allclose(slope, 0.0, atol=1e-14)
-
-
-def test_a_tiny_length_scale_does_not_separate_points_that_share_the_coordinate():
-    """Queries on faces of the box share coordinates; a search looks at tiny length-scales."""
-    draw = np.random.default_rng(0)
-    X = np.column_stack([np.repeat([0.0, 1.0], 15), draw.random((30, 3))])
-    kernel = Matern52(ard_num_dims=4)
-    kernel.lengthscale = torch.tensor([[1e-8, 0.5, 0.5, 0.5]], dtype=torch.float64)
-    K = kernel.double()(torch.from_numpy(X), torch.from_numpy(X)).to_dense().detach().numpy()
-    expected = Matern([0.5] * 3, nu=2.5)(X[:, 1:]) * (X[:, :1] == X[:, 0])
-    assert_allclose(K, expected, atol=1e-12)
-
-
 def uniform(draw):
     return draw.random((150, 20))
 
@@ -144,16 +126,6 @@ def test_squared_distances_keep_their_digits(layout, symmetric, block, monkeypat
     assert (found[inside & (expected == 0)] == 0).all() and (expected == 0).any()
 
 
-def test_products_of_matrices_alone_would_lose_digits(monkeypatch):
-    """What the threshold is for: without it the same layout is wrong by more than it is wide."""
-    monkeypatch.setattr(kernels, "NEAR", -1.0)
-    A = torch.from_numpy(clustered(np.random.default_rng(0)))
-    ((_, _, square),) = square_distances(A)
-    exact = torch.cdist(A, A, compute_mode="donot_use_mm_for_euclid_dist").square()
-    apart = exact > 0
-    assert ((square - exact).abs()[apart] / exact[apart]).max() > 1
-
-
 def test_the_least_noise_is_botorchs():
     """Priors and first values are compared in tests/parity."""
     theirs = get_gaussian_likelihood_with_gamma_prior().noise_covar.raw_noise_constraint
@@ -197,13 +169,6 @@ def test_a_covariance_is_symmetric_to_the_last_bit(seed):
     cluster = draw.random(10) + 0.04 * draw.random((150, 10))
     K = matern52(torch.from_numpy(np.concatenate([draw.random((150, 10)), cluster])))
     assert_array_equal(K, K.T)
-
-
-def test_matern_by_hand():
-    kernel = Matern52().double()
-    kernel.lengthscale = 2.0
-    zero, one = torch.zeros((1, 1), dtype=torch.float64), torch.ones((1, 1), dtype=torch.float64)
-    assert_allclose(kernel(zero, one).to_dense().detach(), [[0.828649]], rtol=1e-6)  # r = sqrt(5)/2
 
 
 @pytest.mark.parametrize("layout", [uniform, clustered, on_faces, nested])

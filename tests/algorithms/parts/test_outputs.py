@@ -9,8 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 
 from algorithms.parts.processes.fitting import Target
-from algorithms.parts.processes.gp import log_evidence
-from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings, known, zero
+from algorithms.parts.processes.outputs import Outputs, OutputSettings, RefitSettings, zero
 from tests.algorithms.grouped import changed
 from tests.settings import RBF_FITS
 
@@ -113,23 +112,3 @@ def test_a_fit_starts_from_the_last_one_and_is_short(monkeypatch):
     starts.clear()
     outputs.learn(x, values, np.random.default_rng(0))
     assert_allclose(np.sort(starts, axis=1), np.sort(scales(outputs.models), axis=1))
-
-
-def test_a_known_kernel_is_not_rounded_to_single_precision():
-    model = known({"lengthscale": 0.1, "outputscale": 0.3, "mean": 0.7}, 0.01)
-    scales = model.kernel.base_kernel.lengthscale, model.kernel.outputscale
-    numbers = *scales, model.mean.constant, model.noise
-    assert [number.item() for number in numbers] == [0.1, 0.3, 0.7, 0.01]
-    assert model.free == ()
-
-
-def test_a_fit_raises_the_posterior_density_of_its_parameters():
-    settings = changed(FITTED, noise_units="models")
-    outputs, (x, values) = told([5, 6, 12], settings), data()
-    later = outputs.learn(x, values, np.random.default_rng(0))
-    for old, new in zip(outputs.models, later.models, strict=True):
-        X, y = old.posterior.X, old.posterior.y
-        before, after = old.posterior.model, new.posterior.model
-        assert after.noise.item() == 0.01
-        density = log_evidence(before, X, y) + before.log_prior()
-        assert log_evidence(after, X, y) + after.log_prior() > density

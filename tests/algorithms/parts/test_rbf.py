@@ -100,8 +100,3 @@ class GPyTorch(ExactGP):
 
     def forward(self, x):
         return MultivariateNormal(self.mean_module(x), self.covar_module(x))
-
-
-def test_values_are_not_rounded_to_single_precision():
-    model = isotropic(lengthscale=0.1, outputscale=0.3, noise=0.01, **PRIORS)
-    assert [*numbers(model)[:2], model.noise.item()] == [0.1, 0.3, 0.01]

@@ -40,20 +40,3 @@ def test_an_ascent_is_torchs_adam_kept_in_a_box():
             theta.clamp_(torch.from_numpy(low), torch.from_numpy(high))
     assert_allclose(ends, theta.detach().numpy(), rtol=1e-10)
     assert (ends[0] == [1.0, 0.3]).any()  # a bound was met
-
-
-def test_a_step_is_the_papers():
-    """Two steps by hand: the first is the rate times the sign of the slope."""
-    x, rate = np.array([[0.5, 0.2, 0.9]]), 0.01
-
-    def slopes(x):
-        return -2 * (x - 0.6)
-
-    slope = slopes(x)
-    assert_allclose(ascend(slopes, x, steps=1, rate=rate), x + rate * np.sign(slope), atol=1e-8)
-    once = x + rate * slope / (np.abs(slope) + 1e-8)
-    again = slopes(once)
-    m = (0.09 * slope + 0.1 * again) / (1 - 0.81)
-    v = (0.000999 * slope**2 + 0.001 * again**2) / (1 - 0.999**2)
-    twice = once + rate * m / (np.sqrt(v) + 1e-8)
-    assert_allclose(ascend(slopes, x, steps=2, rate=rate), twice, atol=1e-10)
