@@ -5,11 +5,12 @@ from math import log, sqrt
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from sklearn.gaussian_process.kernels import Matern
 
 from algorithms.api import Observation
 from algorithms.parts.factors.additive_process import Distances, fit
+from algorithms.parts.factors.decomposition import singletons
 from tests.algorithms.grouped import builder, changed, played
+from tests.algorithms.parts.test_additive_process import gram
 from tests.settings import ADD_GPUCB
 
 FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01}
@@ -33,20 +34,13 @@ def told(seed=0, **changes):
 
 def bounds(optimizer, beta, points, noise=None):
     """mu_j + beta^(1/2) sigma_j of every variable (d, s) by dense conditioning on the sum."""
-    kernel, X, d = optimizer.solved.kernel, optimizer.x, optimizer.domain.d
+    kernel, X = optimizer.solved.kernel, optimizer.x
     y = (optimizer.y - optimizer.y.mean()) / optimizer.y.std(ddof=1)
-
-    def covariance(j, A, B):
-        return kernel.outputscale[j] * Matern(kernel.lengthscale[j], nu=2.5)(A[:, None], B[:, None])
-
-    K = sum(covariance(j, X[:, j], X[:, j]) for j in range(d))
+    K = gram(singletons(4), kernel, X, X).sum(0)
     K += (kernel.noise if noise is None else noise) * np.eye(len(X))
-    found = []
-    for j in range(d):
-        k = covariance(j, points[j], X[:, j])  # (s, n)
-        variance = kernel.outputscale[j] - (k * np.linalg.solve(K, k.T).T).sum(1)
-        found.append(k @ np.linalg.solve(K, y) + sqrt(beta) * np.sqrt(variance))
-    return np.array(found)
+    k = gram(singletons(4), kernel, X, points.T)  # (d, n, s)
+    variance = kernel.outputscale[:, None] - (k * np.linalg.solve(K, k)).sum(1)
+    return np.linalg.solve(K, y) @ k + sqrt(beta) * np.sqrt(variance)
 
 
 @pytest.mark.parametrize("seed", range(4))

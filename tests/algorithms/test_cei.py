@@ -5,7 +5,7 @@ import pytest
 import torch
 from botorch.acquisition.analytic import LogConstrainedExpectedImprovement
 from botorch.models import ModelListGP, SingleTaskGP
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 
 import algorithms
 from algorithms.api import Box, Observation
@@ -151,10 +151,3 @@ def test_the_promise_is_the_mean_improvement_of_feasible_draws(parameters):
     expected = np.exp(optimizer.promise(Z).numpy()) * optimizer.outputs.models[0].units.spread
     assert (np.abs(gain.mean(0) - expected) < 4 * error + 1e-9).all()
     assert expected.max() > 0.01
-
-
-def test_only_feasible_values_are_to_be_improved_on():
-    optimizer = told()
-    before = optimizer.promise(Z)
-    optimizer.y[(optimizer.g > 0).any(1)] += 100.0  # the models have not learnt of it
-    assert_array_equal(optimizer.promise(Z), before)

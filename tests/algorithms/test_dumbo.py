@@ -5,8 +5,6 @@ from math import log, pi, sqrt
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.gaussian_process.kernels import Matern
 
@@ -17,7 +15,6 @@ from algorithms.parts.factors import additive_process, interactions
 from algorithms.parts.factors.additive_process import (
     Distances,
     Factors,
-    Kernel,
     equal_kernel,
     solve,
 )
@@ -550,28 +547,6 @@ def test_observed_outputs_without_noise_are_met_by_each_factor(agreements, gram)
     moments = [factors.moments(x) for x in optimizer.x]
     assert_allclose([mean for mean, _ in moments], expected, atol=1e-5)
     assert max(variance.max() for _, variance in moments) < 1e-5
-
-
-def test_own_outputs_never_leave_more_variance_than_the_sum():
-    """Appendix C: (24) <= (5), for the same kernels and at most the noise of the sum."""
-
-    @settings(max_examples=60, deadline=None)
-    @given(st.integers(0, 10**6), st.floats(0, 1), st.floats(1e-4, 1.0))
-    def holds(seed, part, noise):
-        rng = np.random.default_rng(seed)
-        X, x, y = rng.random((7, 3)), rng.random(3), rng.standard_normal(7)
-        kernel = Kernel(rng.uniform(0.1, 3, 3), rng.uniform(0.1, 2, 3), noise)
-        distances = Distances(X)
-        given_sum = Factors.of([(TRIANGLE, solve(distances, TRIANGLE, kernel, y))], X)
-        own = []
-        for i, V in enumerate(TRIANGLE):
-            less = max(part * noise, 1e-6)
-            alone = Kernel(kernel.outputscale[[i]], kernel.lengthscale[[i]], less)
-            own.append(((V,), solve(distances, (V,), alone, y)))
-        given_own = Factors.of(own, X)
-        assert (given_own.moments(x)[1] <= given_sum.moments(x)[1] + 1e-9).all()
-
-    holds()
 
 
 @pytest.mark.parametrize(

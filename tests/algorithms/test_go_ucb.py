@@ -405,12 +405,6 @@ def test_before_phase_two_it_returns_the_best_point():
     assert_array_equal(optimizer.recommend(), optimizer.x[[np.argmax(optimizer.y)]])
 
 
-def test_all_ones_make_the_papers_f1():
-    x, network = 5 * rng().uniform(-1, 1, (6, 20)), Network(20, 25)
-    expected = 25 / (1 + np.exp(-x.sum(axis=1) - 1)) + 1
-    assert_allclose(network(x, np.ones((6, network.size))), expected, rtol=1e-12)
-
-
 def test_ones_lie_in_every_ball_of_f1():
     """Lemma 5.3 at w* = 1 holds trivially: d_w^3 t/T is far beyond any distance that occurs."""
 

@@ -528,29 +528,6 @@ def test_one_point_of_the_first_start_is_the_iterate():
     assert (optimizer.plan[3:] != optimizer.iterate).all()
 
 
-def test_a_step_by_hand():
-    """d = 1, unit kernel, y = 1 at 0.5 and -1 at 0.7, feasible; one repeat shows 1 again, one
-    exploration is made to lie at 0.6.
-
-    mu'(0.5) = sum_i alpha_i k(X_i, 0.5) (X_i - 0.5), alpha = (K + 0.01 I)^-1 y: negative, so that y
-    is climbed to the left.
-    """
-    unit = {"lengthscale": [1.0], "outputscale": 1.0, "mean": 0.0}
-    batch = {"repeats": 1, "exploration": 1, "memory_per_dim": 4, "step_length": 0.2}
-    optimizer = new(1, kernels=[unit, unit], **batch, **QUICK)
-    optimizer.tell(np.array([[0.5], [0.7]]), seen([1, -1], [-1, -1]))
-    assert_array_equal(optimizer.ask(9, optimizer.x[:0]), [[0.5]])
-    optimizer.tell(np.array([[0.5]]), seen([1], [-1]))
-    optimizer.tell(np.array([[0.6]]), seen([0], [-1]))
-    near, far = np.exp(-0.005), np.exp(-0.02)  # a tenth and two tenths apart
-    K = [[1, far, 1, near], [far, 1, far, near], [1, far, 1, near], [near, near, near, 1]]
-    alpha = np.linalg.solve(K + 0.01 * np.eye(4), [1.0, -1.0, 1.0, 0.0])
-    slope = alpha @ [0.0, far * 0.2, 0.0, near * 0.1]
-    assert slope < 0
-    assert_allclose(optimizer.report()["slope"], -slope, rtol=1e-10)
-    assert_allclose(optimizer.iterate, [0.3], rtol=1e-12)
-
-
 def test_averaged_repeats_are_one_datum():
     # 6 initial, 3 repeats, 5 explorations
     optimizer = started(repeated="averaged", repeats=3, **QUICK)

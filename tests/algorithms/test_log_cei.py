@@ -237,5 +237,3 @@ def test_silent_noise_is_not_fitted():
     silent = told(likelihood="noise-free")
     for fitted in silent.models:
         assert fitted.posterior.model.noise.item() == pytest.approx(1e-6)
-    with pytest.raises(ValueError, match="likelihood: expected noisy or noise-free, got 'some'"):
-        told(likelihood="some")

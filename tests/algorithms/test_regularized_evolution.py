@@ -146,12 +146,6 @@ def test_an_arm_without_neighbours_is_answered_by_a_uniform_arm():
     assert set(asked(optimizer, 50)) == {130}
 
 
-def test_the_best_is_found_among_negative_and_equal_values():
-    everybody = {"population": 4, "tournament": 4, "replacement": "without"}
-    optimizer = told(np.arange(4), [-5.0, -3.0, -3.0, -9.0], **everybody)
-    assert set(asked(optimizer, 200)) == {101, 102}
-
-
 def test_one_arm_may_be_several_members():
     optimizer = told([5, 5, 5, 9], np.zeros(4), population=4, tournament=1)
     share = np.mean(asked(optimizer, 1500) == 105)

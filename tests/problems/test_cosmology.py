@@ -242,14 +242,6 @@ def test_a_missing_simulator_is_named_at_once(monkeypatch):
     problem(backend="growth")
 
 
-def test_five_numbers_by_hand():
-    d = np.array([2.0, -30.0, 0.01, 0.2, -0.1])
-    M = cosmology.PRECISION
-    expected = sum(-0.5 * d[i] * M[i, j] * d[j] for i in range(5) for j in range(5))
-    assert_allclose(cosmology.five_numbers(cosmology.MEASURED + d), expected, rtol=1e-12)
-    assert cosmology.five_numbers(cosmology.MEASURED) == 0
-
-
 def test_nothing_in_the_box_lacks_cold_matter():
     least = cosmology.BOX["omega_m"][0] - cosmology.BOX["omega_b"][1]
     assert least * cosmology.BOX["h0"][0] ** 2 > cosmology.BOX["mnu"][1] / cosmology.NEUTRINO

@@ -86,9 +86,6 @@ def test_a_query_runs_through_the_bounds_in_proportion():
     assert extended.shape == (2, 30, 2)
     ends = [[-0.1, -0.1 + 1.2 / 59], [1.1 - 1.2 / 59, 1.1]]
     assert_allclose(extended[1, [0, -1]], ends, rtol=1e-12)
-    inner = (0.1 + LINE) / 1.2  # the same line through the larger square
-    # a step may fall on an edge
-    assert_allclose(costs(inner, domain="extended"), costs(LINE), rtol=0, atol=1e-2)
 
 
 # the terrain

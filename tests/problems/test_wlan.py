@@ -55,12 +55,6 @@ def obvious(topology, sent, interference):
 # values
 
 
-def test_constants():
-    assert_allclose(decibels(wlan.THERMAL), -93.96599, atol=5e-6)  # dBm
-    assert_allclose(wlan.RANGE, 10 ** (60.3223 / 30), rtol=1e-12)
-    assert_allclose(wlan.RANGE, 102.5, atol=0.01)
-
-
 def test_one_node_and_one_user_by_hand():
     """20 - 46.6777 - 30 = -56.6777 dBm, 37.28829 dB above noise; 3.728829/0.3010300 + 0.000269."""
     made = wlan.network(ONE, interference="neighbours")

@@ -10,7 +10,6 @@ from algorithms.parts.processes.gp import Posterior, noise_free
 from algorithms.parts.processes.kernels import gamma_priors, scikit_optimize
 from algorithms.parts.search.acquisition import EI, PI, UCB
 from algorithms.parts.search.closed_matern import MaternPromise
-from algorithms.parts.search.maximise import Sloped
 
 MODELS = [gamma_priors, scikit_optimize, dimension_scaled]
 
@@ -53,11 +52,6 @@ def test_where_the_variance_is_rounding_only_the_mean_has_a_slope(acquisition, a
     again, ours = MaternPromise(found, acquisition, aim).with_slopes(X)
     assert_array_equal(again, value)
     assert_allclose(ours, slopes, rtol=1e-6, atol=1e-6 * float(slopes.abs().max()))
-
-
-def test_a_climb_takes_the_slopes_that_a_function_knows():
-    assert isinstance(MaternPromise(posterior(gamma_priors, 2), UCB, 1.0), Sloped)
-    assert not isinstance(posterior(gamma_priors, 2), Sloped)
 
 
 def test_another_kernel_is_refused():

@@ -3,8 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.gaussian_process.kernels import RBF
 from torch.func import jacrev
@@ -124,21 +122,6 @@ def test_bordering_equals_factorising_anew(n, d, duplicated):
         assert_allclose(grown.trace, anew.trace, rtol=1e-8)
         for value, expected in zip(grown.means(r), anew.means(r), strict=True):
             assert_allclose(value, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
-
-
-@settings(max_examples=30, deadline=None)
-@given(st.integers(0, 10**6), st.integers(0, 12), st.integers(1, 5), st.integers(1, 4))
-def test_values_never_hurt_and_the_order_of_a_batch_does_not_matter(seed, n, d, b):
-    k, X, x = case(n, d, seed=seed)
-    Z = np.random.default_rng(seed).random((1, b, d))
-    information = Design.of(k, X).at(x)
-    reduction, slopes = information.reduction(Z)
-    assert (information.trace > -1e-9).all()
-    assert (information.trace <= k.slope_variance * (1 + 1e-12)).all()
-    assert (reduction >= -1e-12).all() and (information.trace[:, None] - reduction > -1e-9).all()
-    turned, turned_slopes = information.reduction(Z[:, ::-1])
-    assert_allclose(turned, reduction, rtol=1e-7, atol=1e-12)
-    assert_allclose(turned_slopes[:, :, ::-1], slopes, rtol=1e-5, atol=1e-7)
 
 
 def test_two_values_around_a_point_by_hand():

@@ -2,13 +2,12 @@
 
 import copy
 import pickle
-from functools import partial
 
 import numpy as np
 import pytest
 import torch
 from botorch.models.utils.gpytorch_modules import get_gaussian_likelihood_with_gamma_prior
-from gpytorch.kernels import AdditiveKernel, MaternKernel, ScaleKernel
+from gpytorch.kernels import MaternKernel
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 from sklearn.gaussian_process.kernels import Matern
@@ -67,6 +66,13 @@ def test_the_slopes_of_matern_are_those_of_gpytorch(n, m, d):
         slopes.append(torch.autograd.grad(total, [A, *others, kernel.raw_lengthscale]))
     for our, their in zip(*slopes, strict=True):
         assert_allclose(our, their, rtol=1e-9, atol=1e-12 if m else 1e-10)
+
+
+def test_the_slopes_of_matern_are_finite_and_zero_where_points_coincide():
+    A = points(4, 2).requires_grad_()
+    kernel = Matern52(ard_num_dims=2).double()
+    (slope,) = torch.autograd.grad(kernel(A, A.detach()).to_dense().diagonal().sum(), A)
+    assert_allclose(slope, 0.0, atol=1e-14)
 
 
 def uniform(draw):
@@ -187,17 +193,6 @@ def test_matern_is_the_same_by_products_and_by_differences(layout, block, monkey
     assert_array_equal(fast, fast.T)
     assert_array_equal(fast.diagonal(), 1.0)
     assert (fast == 1).sum() == (slow == 1).sum()
-
-
-def test_matern_works_inside_other_kernels():
-    A, found = points(7, 3), []
-    for kind in (Matern52, partial(MaternKernel, nu=2.5)):
-        parts = [ScaleKernel(kind(active_dims=[i])) for i in (0, 2)]
-        kernel = AdditiveKernel(*parts).double().requires_grad_(False)
-        batch = kernel(A[:6].reshape(2, 3, 3)).to_dense()
-        found.append((kernel(A).to_dense(), batch))
-    for ours, theirs in zip(*found, strict=True):
-        assert_allclose(ours, theirs, rtol=1e-7, atol=1e-14)
 
 
 def test_the_log_prior_is_the_sum_of_gamma_densities():
