@@ -12,6 +12,7 @@ from algorithms.parts.processes.fitting import Target
 from algorithms.parts.processes.gp import ROUNDING, Posterior
 from algorithms.parts.processes.outputs import known
 from algorithms.parts.processes.rbf import isotropic
+from tests.algorithms.parts.test_exact import solve
 
 D = 6
 KERNELS = [
@@ -74,18 +75,6 @@ def exact(posterior, kernel, noise, at):
     mean, variance = kernel["mean"] + alpha @ cross, kernel["outputscale"] - (cross * gains).sum(0)
     over_mean = np.einsum("n,nqd->qd", alpha, slope)
     return mean, variance, over_mean, -2 * np.einsum("nq,nqd->qd", gains, slope)
-
-
-def solve(K, B):
-    """K^-1 B by elimination in any precision; K (n, n) is positive definite."""
-    K, B = K.copy(), B.copy()
-    for i in range(len(K)):
-        factor = K[i + 1 :, i : i + 1] / K[i, i]
-        B[i + 1 :] -= factor * B[i]
-        K[i + 1 :] -= factor * K[i]
-    for i in range(len(K))[::-1]:
-        B[i] = (B[i] - K[i, i + 1 :] @ B[i + 1 :]) / K[i, i]
-    return B
 
 
 def only(which, i):

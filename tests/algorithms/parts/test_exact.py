@@ -44,24 +44,27 @@ def test_it_equals_conditioning_on_all_pulls(smooth, gram, dense, seed, lam, kin
     assert posterior.variance_of(3) == posterior.variance[3]
 
 
+def solve(K, B):
+    """K^-1 B by elimination in any precision; K (n, n) is positive definite."""
+    K, B = K.copy(), B.copy()
+    for i in range(len(K)):
+        factor = K[i + 1 :, i : i + 1] / K[i, i]
+        B[i + 1 :] -= factor * B[i]
+        K[i + 1 :] -= factor * K[i]
+    for i in range(len(K))[::-1]:
+        B[i] = (B[i] - K[i, i + 1 :] @ B[i + 1 :]) / K[i, i]
+    return B
+
+
 def collapsed(K, lam, arms, n, sums):
     """Mean and variance/lam of all arms from u distinct ones, S = K_D + lam/n, in extended
-    precision.
-
-    A plain L D L' factorisation: 64 bits of mantissa leave 11 of them to check a double by.
+    precision: 64 bits of mantissa leave 11 of them to check a double by.
     """
     wide = np.longdouble
     S = K[np.ix_(arms, arms)].astype(wide) + np.diag(lam / n.astype(wide))
-    right = np.column_stack([sums.astype(wide) / n, K[arms].astype(wide)])  # (u, 1 + A)
-    whole = right.copy()
-    for i in range(len(arms)):  # forward elimination
-        factors = S[i + 1 :, i] / S[i, i]
-        S[i + 1 :] -= factors[:, None] * S[i]
-        whole[i + 1 :] -= factors[:, None] * whole[i]
-    for i in reversed(range(len(arms))):  # back substitution
-        whole[i] = (whole[i] - S[i, i + 1 :] @ whole[i + 1 :]) / S[i, i]
-    k = right[:, 1:]
-    return k.T @ whole[:, 0], (1 - np.sum(k * whole[:, 1:], axis=0)) / wide(lam)
+    k = K[arms].astype(wide)
+    solved = solve(S, np.column_stack([sums.astype(wide) / n, k]))  # (u, 1 + A)
+    return k.T @ solved[:, 0], (1 - np.sum(k * solved[:, 1:], axis=0)) / wide(lam)
 
 
 def runs(draw, A, t):

@@ -13,6 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.async_ts import pivoted_cholesky
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior, include
+from tests.algorithms.parts.test_exact import collapsed
 
 BANDWIDTH = 0.3
 
@@ -167,16 +168,8 @@ def in_long_double(points, bandwidth, lam, x, y):
     """Mean and variance/lambda of all arms given t pulls, all in 64 bits of mantissa."""
     X = points.astype(LONG)
     K = np.exp(((X[:, None] - X[None]) ** 2).sum(axis=-1) / (-2 * LONG(bandwidth) ** 2))
-    # n pulls of one arm are one of their mean with noise lambda/n
     arms, n = np.unique(x, return_counts=True)
-    S = K[np.ix_(arms, arms)] + np.diag(lam / n.astype(LONG))
-    means = np.array([y[x == arm].mean(dtype=LONG) for arm in arms])
-    L, V = np.zeros_like(S), np.column_stack([K[arms], means])
-    for j in range(len(S)):
-        L[j, j] = np.sqrt(S[j, j] - L[j, :j] @ L[j, :j])
-        L[j + 1 :, j] = (S[j + 1 :, j] - L[j + 1 :, :j] @ L[j, :j]) / L[j, j]
-        V[j] = (V[j] - L[j, :j] @ V[:j]) / L[j, j]
-    return V[:, :-1].T @ V[:, -1], (1 - (V[:, :-1] ** 2).sum(axis=0)) / LONG(lam)
+    return collapsed(K, lam, arms, n, np.array([y[x == arm].sum(dtype=LONG) for arm in arms]))
 
 
 @pytest.mark.skipif(np.finfo(LONG).eps > 1e-18, reason="long double is no wider than double here")
