@@ -71,8 +71,7 @@ def test_the_committed_report_is_of_the_works_that_there_are():
         sections = part.split("\n### ")[1:]
         for work, written in zip(bench.works(family), sections, strict=True):
             rows = [line.split(" | ")[0] for line in written.splitlines() if " = " in line[:20]]
-            sizes = [
-                {f"{letter} = {value}" for letter, value in size.items()} for size in work.sizes
-            ]
+            known = [size.items() for size in work.sizes]
+            sizes = [{f"{letter} = {value}" for letter, value in size} for size in known]
             assert [set(row.strip("| ").split(", ")) for row in rows] == sizes, work.name
             assert written.strip().endswith(bench.section(work, []).splitlines()[-1])

@@ -22,11 +22,8 @@ def test_the_users_variables_change_no_hash(monkeypatch):
     """Of the arms and of a box; `python -m benchmarks.bits` does so for all runs."""
     monkeypatch.setattr(bits, "RUNS", CHEAP)
     plain, *others = map(bits.made, bits.AMBIENT.values())
-    assert [one.run for one in plain] == [
-        "bkb/abalone/BKB",
-        "bkb/abalone/uniform",
-        "lcbo/syn-25/CEI",
-    ]
+    names = ["bkb/abalone/BKB", "bkb/abalone/uniform", "lcbo/syn-25/CEI"]
+    assert [one.run for one in plain] == names
     assert all(one.trace_sha256 for one in plain)
     assert others == [plain, plain]
     # which they would, were they heard

@@ -34,9 +34,8 @@ def test_the_evidence_and_its_slopes_are_gpytorchs_and_scikit_learns():
     over_log = slopes["kernel.base_kernel.raw_lengthscale"][0] * lengthscale
     assert_allclose(theirs[1:4], over_log, rtol=1e-5, atol=1e-8)
     model = botorch_model(25, 3)
-    theirs = dict(
-        zip([name for name, _ in model.named_parameters()], gpytorch(size)()(), strict=True)
-    )
+    names = [name for name, _ in model.named_parameters()]
+    theirs = dict(zip(names, gpytorch(size)()(), strict=True))
     # per datum, over numbers whose softplus is the parameter, with the slope of a Gamma(3, 6) prior
     over_mean, over_raw = (
         25 * theirs[name]
@@ -72,9 +71,8 @@ def test_the_models_of_constrained_steps_are_botorchs():
 def test_the_same_turn_does_the_same_work():
     """Whatever a turn draws, it draws again: turns can be compared."""
     problem = on_constrained.functions(3)
-    turn = on_constrained.asks(
-        on_constrained.told(problem, on_constrained.built(problem, "CEI"), 8)
-    )
+    told = on_constrained.told(problem, on_constrained.built(problem, "CEI"), 8)
+    turn = on_constrained.asks(told)
     first, second = turn()(), turn()()
     assert np.array_equal(first, second)
     for work in works("thompson")[:1]:

@@ -38,11 +38,9 @@ def factor(paper, experiment, reading="", scored="score"):
 def ends(problem, curve, evaluations=110):
     """The best value of each seed of a curve of DuMBO's, below the optimum where there is one."""
     path = ROOT / PUBLISHED / "paper" / "dumbo" / problem / f"{curve}.parquet"
-    found = [
-        (kept.header.get("best"), kept.columns["true"][:evaluations].max())
-        for kept in curve_file.read(path).values()
-    ]
-    return np.array([(best if best is not None else 0) - value for best, value in found])
+    runs = curve_file.read(path).values()
+    values = np.array([kept.columns["true"][:evaluations].max() for kept in runs])
+    return np.array([kept.header.get("best") or 0 for kept in runs]) - values
 
 
 def share_of_gp_ucb():

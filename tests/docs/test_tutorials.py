@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs import tutorial
+from tests.workflow.checkout import contents
 from workflow.plan import reader
 from workflow.plan.expand import load
 from workflow.site.markdown import slug
@@ -85,13 +86,6 @@ def test_a_method_is_compared_with_published_curves(tmp_path):
     assert len(ledger["claims"]) == 3 * len(BASELINES)
     made = {path.parent.name for path in (copy / "results").rglob("*.parquet")}
     assert "my_method" in made and made.isdisjoint(BASELINES)
-
-
-def contents(folder):
-    """{path below a folder: bytes} of all files."""
-    return {
-        path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()
-    }
 
 
 def test_the_library_of_the_readme_runs_as_it_stands(capsys):

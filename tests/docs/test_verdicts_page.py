@@ -55,15 +55,12 @@ def test_the_page_has_the_words_of_its_program():
 
 def sections(page):
     """The rates in the tables of each section, as shares."""
-    return {
-        part.partition("\n")[0]: [
-            float(found) / 100
-            for line in part.splitlines()
-            if line.startswith("|")
-            for found in re.findall(r"(\d+\.\d) %", line)
-        ]
-        for part in page.split("\n## ")[1:]
-    }
+    found = {}
+    for part in page.split("\n## ")[1:]:
+        heading, *lines = part.splitlines()
+        rows = "\n".join(line for line in lines if line.startswith("|"))
+        found[heading] = [float(rate) / 100 for rate in re.findall(r"(\d+\.\d) %", rows)]
+    return found
 
 
 def test_the_rates_on_the_page_are_those_of_another_simulation():
@@ -91,7 +88,6 @@ def test_the_program_judges_as_claims_are_judged():
         assert set(expected) == set(ORDER[:4])
         claim = typed(FAMILY)
         zero = {"A": np.zeros(planned)}
-        drawn = [
-            Drawn({**zero, **dict(zip("BCDE", -values[..., k].T, strict=True))}) for k in range(400)
-        ]
+        others = [dict(zip("BCDE", -values[..., k].T, strict=True)) for k in range(400)]
+        drawn = [Drawn({**zero, **of_four}) for of_four in others]
         assert [claims.judge(paper(planned), one, claim).verdict for one in drawn] == expected

@@ -52,16 +52,11 @@ class Block:
 def blocks(page):
     """All fenced blocks of a page. Raises PageError where one does not say what it is for."""
     text = page.read_text(encoding="utf-8")
-    found = [
-        Block(
-            text[: match.start()].count("\n") + 1,
-            match["language"],
-            match["text"],
-            match["verb"] or "",
-            match["path"] or "",
-        )
-        for match in BLOCK.finditer(text)
-    ]
+    found = []
+    for match in BLOCK.finditer(text):
+        line = text[: match.start()].count("\n") + 1
+        told = (match["verb"] or "", match["path"] or "")
+        found.append(Block(line, match["language"], match["text"], *told))
     if 2 * len(found) != len(re.findall("^```", text, re.MULTILINE)):
         raise PageError(f"{page.name}: expected every ``` to be closed by another")
     for block in found:
@@ -123,18 +118,12 @@ def promised(page):
 
 def _run(script, copy, where):
     """What bash prints on both channels, all that it was told before being forgotten."""
-    environment = {
-        name: value for name, value in offline(copy).items() if name not in ("MAKEFLAGS", "SCALE")
-    }
-    done = subprocess.run(
-        ["bash", "-euo", "pipefail", "-c", f". .venv/bin/activate\n{script}"],
-        cwd=copy,
-        env={**environment, "NOREGRET_SUBSTITUTES": "preferred", "OMP_NUM_THREADS": "1"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    told = ("MAKEFLAGS", "SCALE")
+    environment = {name: value for name, value in offline(copy).items() if name not in told}
+    environment |= {"NOREGRET_SUBSTITUTES": "preferred", "OMP_NUM_THREADS": "1"}
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "check": False}
+    command = ["bash", "-euo", "pipefail", "-c", f". .venv/bin/activate\n{script}"]
+    done = subprocess.run(command, cwd=copy, env=environment, **how)
     if done.returncode:
         tail = "\n".join(done.stdout.splitlines()[-30:])
         raise PageError(f"{where}: expected these commands to succeed:\n{script}\ngot\n{tail}")

@@ -107,28 +107,20 @@ def test_all_name_one_python():
     assert PROJECT["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
     assert all(f"python={lowest}" in conda_part(path, "conda") for path in CONDA)
     docker = DOCKER.read_text(encoding="utf-8")
-    assert re.findall(r"^ARG BASE=(\S+)@", docker, re.MULTILINE) == [
-        f"python:{lowest}-slim-bookworm"
-    ]
+    (base,) = re.findall(r"^ARG BASE=(\S+)@", docker, re.MULTILINE)
+    assert base == f"python:{lowest}-slim-bookworm"
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
     assert f"not ({lowest.replace('.', ', ')}) <= sys.version_info < (3, 14)" in makefile
 
 
 def test_containers_hold_what_the_workflow_reads_and_nothing_else():
-    admitted = {
-        line[1:]
-        for line in (ROOT / ".dockerignore").read_text().splitlines()
-        if line.startswith("!")
-    }
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    admitted = {line[1:] for line in lines if line.startswith("!")}
     assert all(list(ROOT.glob(name)) for name in admitted)
-    packages = {
-        name.rstrip("*") for name in PROJECT["tool"]["setuptools"]["packages"]["find"]["include"]
-    }
-    described = {
-        PROJECT["project"]["readme"],
-        *PROJECT["project"]["license-files"],
-        "pyproject.toml",
-    }
+    found = PROJECT["tool"]["setuptools"]["packages"]["find"]
+    packages = {name.rstrip("*") for name in found["include"]}
+    described = {PROJECT["project"]["readme"], *PROJECT["project"]["license-files"]}
+    described.add("pyproject.toml")
     read = {"Snakefile", "papers", "data/manifest.yaml", "data/shipped", "simulators/*.cc"}
     read |= {"envs", "profiles"}
     assert admitted == packages | described | read
@@ -178,10 +170,8 @@ def test_slurm_is_told_account_and_partition_only_where_they_are_named(monkeypat
     assert options(path)["default-resources"] == ["mem_mb=2000", "runtime=60"]
     monkeypatch.setenv("SBATCH_ACCOUNT", "2026-a")
     monkeypatch.setenv("SBATCH_PARTITION", "long")
-    assert options(path)["default-resources"][2:] == [
-        "slurm_account='2026-a'",
-        "slurm_partition='long'",
-    ]
+    named = ["slurm_account='2026-a'", "slurm_partition='long'"]
+    assert options(path)["default-resources"][2:] == named
     assert options(path)["retries"] == ["2"]
     assert "set-resources" not in options(path)
 

@@ -48,9 +48,8 @@ def test_every_line_of_a_lock_has_one_version_and_sums():
 def test_make_and_the_image_install_alike():
     for path in [ROOT / "Makefile", DOCKER]:
         text = read(path).replace("$(BIN)/", "")
-        steps = re.findall(
-            r"\bsh envs/install\.sh python$|\bpython -m pip install[^\n]*", text, re.M
-        )
+        step = r"\bsh envs/install\.sh python$|\bpython -m pip install[^\n]*"
+        steps = re.findall(step, text, re.MULTILINE)
         assert steps == ["sh envs/install.sh python", f"python -m pip install{OURS}"]
 
 
