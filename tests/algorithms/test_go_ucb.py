@@ -8,7 +8,6 @@ import pytest
 import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
-from scipy.special import expit
 
 from algorithms.api import Observation
 from algorithms.go_ucb import Ball, Network
@@ -403,20 +402,6 @@ def test_it_returns_a_uniform_one_of_the_queries_of_phase_two():
 def test_before_phase_two_it_returns_the_best_point():
     optimizer = started()
     assert_array_equal(optimizer.recommend(), optimizer.x[[np.argmax(optimizer.y)]])
-
-
-def test_ones_lie_in_every_ball_of_f1():
-    """Lemma 5.3 at w* = 1 holds trivially: d_w^3 t/T is far beyond any distance that occurs."""
-
-    def f1(u):
-        return 25 * expit((10 * u - 5).sum(axis=1) + 1) + 1
-
-    short = {**PRINTED, "horizon": 25, "ascent_steps": 5, "oracle_steps": 5}
-    optimizer = started(d=20, n=5, f=f1, **short)
-    for _ in range(25):
-        away = optimizer.w - 1
-        assert away @ optimizer.Sigma @ away < 0.1 * optimizer.beta
-        tell(optimizer, optimizer.ask(1, NOTHING), f1)
 
 
 def test_a_ball_without_room_leaves_an_ascent_over_points_alone():

@@ -1,14 +1,11 @@
-"""The Nystrom sketch against the papers' formulas as printed, its limits, its sampling, and the
-lemmas that it must obey.
+"""The Nystrom sketch against the papers' formulas as printed, its limits, and its sampling.
 
 calandriello2020bbkb Lemma 3 is false as printed for an incomplete dictionary: a counter-example by
-hand is kept here.
+hand is kept here. Of random sketches the study lemma3 asks whether they obey the lemmas.
 """
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.async_ts import pivoted_cholesky
@@ -214,39 +211,6 @@ def test_inclusion_has_the_stated_probabilities(rule):
 def test_an_unknown_inclusion_rule_is_refused():
     with pytest.raises(ValueError, match="inclusion: expected per-pull or per-arm, got 'always'"):
         include(P, N, "always", np.random.default_rng(0))
-
-
-@st.composite
-def batches(draw):
-    """A sketch at the start of a batch, that dictionary after the batch, and the batch's arms."""
-    random = np.random.default_rng(draw(st.integers(0, 10**6)))
-    lam, A = draw(st.sampled_from([1e-2, 1.0])), 20
-    points = random.random((A, draw(st.integers(1, 3))))
-    x = random.integers(A, size=draw(st.integers(1, 12)))
-    batch = random.integers(A, size=draw(st.integers(1, 12)))
-    dictionary = random.permutation(x)[: draw(st.integers(1, 4))]
-    before = sketch(points, lam, x, np.zeros(len(x)), dictionary)
-    after = sketch(points, lam, np.append(x, batch), np.zeros(len(x) + len(batch)), dictionary)
-    return before, after, batch
-
-
-@settings(max_examples=150, deadline=None)
-@given(batches())
-def test_lemma_1_bounds_the_ratio_of_variances_for_any_dictionary(instance):
-    before, after, batch = instance
-    ratio = before.variance / after.variance
-    assert (ratio >= 1 - 1e-9).all()
-    assert (ratio <= (1 + before.variance[batch].sum()) * (1 + 1e-9)).all()
-
-
-@settings(max_examples=150, deadline=None)
-@given(batches())
-def test_lemma_3_holds_in_the_appendix_form_for_any_dictionary(instance):
-    before, after, batch = instance
-    drift = 1 + sum(before.sketched_covariance(arm) ** 2 for arm in batch) / before.variance
-    assert (before.variance / after.variance <= drift * (1 + 1e-9)).all()
-    # and it is tighter than Lemma 1
-    assert (drift <= 1 + before.variance[batch].sum() * (1 + 1e-9)).all()
 
 
 def test_lemma_3_as_printed_is_violated():
