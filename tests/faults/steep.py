@@ -147,9 +147,9 @@ def finish(copy, expected, kept):
     is_undisturbed(copy, expected, kept)
 
 
-def snakemake(copy, *arguments):
-    """All seeds, by the workflow."""
-    return checkout.snakemake(copy, *RECORDS, *arguments)
+def made(copy):
+    """All seeds, by the workflow, which has to end well."""
+    return checkout.made(copy, *RECORDS)
 
 
 def command(*arguments):
@@ -160,16 +160,10 @@ def command(*arguments):
 @contextlib.contextmanager
 def started(copy, *arguments):
     """`python -m ARGUMENTS` in a process group that hears Ctrl-C; what is left of it is ended."""
-    process = subprocess.Popen(
-        [sys.executable, "-m", *arguments],
-        cwd=copy,
-        env=checkout.offline(copy),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=hear_interrupts,
-    )
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    how |= {"start_new_session": True, "preexec_fn": hear_interrupts}
+    command = [sys.executable, "-m", *arguments]
+    process = subprocess.Popen(command, cwd=copy, env=checkout.offline(copy), **how)
     try:
         yield process
     finally:

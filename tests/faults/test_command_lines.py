@@ -100,8 +100,7 @@ def test_snakemake_refuses_it_before_any_job_and_hears_blanks_after_commas_as_no
         said = done.stdout + done.stderr
         assert done.returncode == 1 and sentence in said and "Traceback" not in said
         assert not (mini / "results").exists()
-    done = checkout.snakemake(mini, "-n", "--quiet", "all", config=["papers=mini, mini,"])
-    assert done.returncode == 0, done.stderr
+    checkout.made(mini, "-n", "--quiet", "all", config=["papers=mini, mini,"])
     checkout.succeed(mini, "workflow.status", "--scale", "smoke", "--papers", " mini , mini")
 
 

@@ -83,16 +83,10 @@ def test_files_come_by_s3_as_in_the_profile_of_kubernetes(tmp_path, monkeypatch)
     address, region = f"http://{host}:{port}", "us-east-1"
     client = boto3.client("s3", endpoint_url=address, region_name=region)
     client.create_bucket(Bucket="noregret")
-    run_in_folders(
-        tmp_path,
-        "s3",
-        "s3://noregret",
-        SNAKEMAKE_STORAGE_S3_ENDPOINT_URL=address,
-        SNAKEMAKE_STORAGE_S3_ACCESS_KEY="anything",
-        SNAKEMAKE_STORAGE_S3_SECRET_KEY="anything",
-        SNAKEMAKE_STORAGE_S3_REGION=region,
-        NO_PROXY=host,
-    )
+    options = {"ENDPOINT_URL": address, "REGION": region}
+    options |= {"ACCESS_KEY": "anything", "SECRET_KEY": "anything"}
+    variables = {f"SNAKEMAKE_STORAGE_S3_{name}": value for name, value in options.items()}
+    run_in_folders(tmp_path, "s3", "s3://noregret", **variables, NO_PROXY=host)
     for found in client.list_objects_v2(Bucket="noregret")["Contents"]:
         path = tmp_path / "bucket" / found["Key"]
         path.parent.mkdir(parents=True, exist_ok=True)

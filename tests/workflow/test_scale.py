@@ -117,15 +117,9 @@ def spent(copy, *arguments):
         " print('', used.ru_maxrss, used.ru_utime, sep='\\n');"
         " sys.exit(code)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", probe, *arguments],
-        cwd=copy,
-        env=checkout.offline(copy),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
+    command = [sys.executable, "-c", probe, *arguments]
+    how = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "check": False}
+    done = subprocess.run(command, cwd=copy, env=checkout.offline(copy), **how)
     assert done.returncode == 0, done.stdout
     printed, peak, seconds = done.stdout.rstrip().rsplit("\n", 2)
     return printed, int(peak) / 1024, float(seconds)

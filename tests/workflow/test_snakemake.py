@@ -10,6 +10,7 @@ import pytest
 
 from tests import programs
 from tests.workflow import checkout
+from tests.workflow.checkout import made
 from workflow.trace import record
 
 RESULTS = Path("results", "smoke", "mini", "abalone")
@@ -31,15 +32,9 @@ def copy(finished, tmp_path):
     return checkout.another(finished, tmp_path)
 
 
-def made(copy, *arguments):
-    done = checkout.snakemake(copy, *arguments)
-    assert done.returncode == 0, done.stderr
-
-
 def planned(copy, *config):
     """The curves that a dry run would make; None where there is nothing to be done."""
-    found = checkout.snakemake(copy, "-n", "--quiet", "host", config=config)
-    assert found.returncode == 0, found.stderr
+    found = made(copy, "-n", "--quiet", "host", config=config)
     text = found.stdout + found.stderr
     return None if "Nothing to be done" in text else set(re.findall(r"curve=([^,\s]+)", text))
 
@@ -101,10 +96,8 @@ def test_outputs_that_are_deleted_are_handed_out_and_what_is_forced_is_computed_
     made(copy)
     assert (traces(copy / RESULTS), written(copy)) == (before, changed)
     path = copy / RESULTS / "BKB" / "0.parquet"
-    content, log = (
-        path.read_bytes(),
-        copy / "logs" / "smoke" / "mini" / "abalone" / "BKB" / "0-1.log",
-    )
+    content = path.read_bytes()
+    log = copy / "logs" / "smoke" / "mini" / "abalone" / "BKB" / "0-1.log"
     for asked in ("--force", "--forceall", "-R run_seeds_0_1"):
         made(copy, str(path.relative_to(copy)), *asked.split())
         assert path.read_bytes() == content
@@ -156,8 +149,8 @@ def test_looking_changes_nothing_on_disk(copy):
 @pytest.mark.slow
 def test_what_is_published_is_drawn_without_a_run_or_data_and_only_the_rest_is_run(copy):
     """In a clone with published records nothing else is left of the runs."""
-    done = checkout.run(copy, "workflow.publish", "--scale", "smoke")
-    assert done.returncode == 0 and "mini: 6 published" in done.stdout, done.stderr
+    done = checkout.succeed(copy, "workflow.publish", "--scale", "smoke")
+    assert "mini: 6 published" in done.stdout
     shutil.copytree(copy / DRAWN, copy.parent / "before")
     for name in ("results", "figures/smoke", ".snakemake", "data/prepared", "logs"):
         shutil.rmtree(copy / name)
@@ -203,12 +196,12 @@ def test_site_report_and_figures_may_come_in_any_order(copy):
     shutil.copy(checkout.ROOT / "papers" / "README.md", copy / "papers")
     (copy / "papers" / "references.bib").write_text("")
     (copy / DRAWN / "regret.png").unlink()
-    assert checkout.run(copy, "workflow.site").returncode == 0
+    checkout.succeed(copy, "workflow.site")
     made(copy, "report")
     assert (copy / DRAWN / "regret.png").exists()
     for name in ("reference", "smoke"):
         assert (copy / "report" / name / "index.html").exists()
-    assert checkout.run(copy, "workflow.site").returncode == 0
+    checkout.succeed(copy, "workflow.site")
     assert planned(copy) is None
 
 
