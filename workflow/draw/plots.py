@@ -30,6 +30,7 @@ from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Mark, Panel, drawn, panels_of
 from workflow.draw.panels import Line as Drawn
 from workflow.draw.style import (
+    DPI,
     MARGIN,
     PRINTED_LINE,
     SMALL_PRINT,
@@ -75,7 +76,7 @@ RC: dict[Any, Any] = {
     "legend.frameon": False,
     "svg.hashsalt": "noregret",
     "pdf.fonttype": 42,
-    "figure.dpi": 160,
+    "figure.dpi": DPI,
 }
 
 

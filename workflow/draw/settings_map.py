@@ -22,6 +22,7 @@ from matplotlib.patches import Patch
 
 from workflow.draw.style import (
     BLUE,
+    DPI,
     MARGIN,
     PRINTED_LINE,
     VERMILLION,
@@ -107,4 +108,4 @@ def draw(paper: Paper, table: pd.DataFrame) -> Figure:
 def write(paper: Paper, table: pd.DataFrame, folder: Path) -> None:
     """Write claims-by-settings.png."""
     with atomic(folder / "claims-by-settings.png") as temporary:
-        draw(paper, table).savefig(temporary, format="png", dpi=160, metadata={"Software": None})
+        draw(paper, table).savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})

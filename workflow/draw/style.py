@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 
-import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
@@ -23,8 +22,8 @@ from matplotlib.transforms import Transform
 
 # points, the smallest letters of all: 16 pixels at 160 dots an inch; inches
 SMALL_PRINT, MARGIN = 7.2, 0.06
-MOST = 80  # words of a line
 PRINTED_LINE = 0.138  # inches, a line of the small print
+DPI = 160  # pixels an inch
 SUBSTITUTED = "SUBSTITUTE DATA"  # what is written across what was made of such
 BLACK, ORANGE, SKY, GREEN = (
     "#000000",
@@ -151,25 +150,27 @@ def wrapped(text: str, width: float, size: float = SMALL_PRINT) -> list[str]:
     """Words in lines that fit on paper of a width in inches; measured, since capitals are wider
     than other letters. A formula is not broken, nor what a no-break space joins.
     """
-    words, lines = re.findall(r"(?:\$[^$]*\$|\S|\xa0)+", text), list[str]()
-    room = width - 2 * MARGIN
-    while words:
-        counts = range(1, min(len(words), MOST) + 1)
-        first = bisect_left(counts, room, key=lambda n: inches(" ".join(words[:n]), size))
-        lines.append(" ".join(words[: max(1, first)]))
-        del words[: max(1, first)]
-    return lines or [""]
+    room, space = width - 2 * MARGIN, inches("\xa0", size)
+    lines, used = list[list[str]](), room
+    for word in re.findall(r"(?:\$[^$]*\$|\S|\xa0)+", text):
+        needed = inches(word, size)
+        if used + space + needed > room:
+            lines.append([])
+            used = -space
+        lines[-1].append(word)
+        used += space + needed
+    return [" ".join(words) for words in lines] or [""]
 
 
+@cache
 def inches(text: str, size: float) -> float:
     """How wide a text of a size in points is, in the files of vectors or in those of pixels,
     whichever is wider: pixels hold whole ones of a letter, so that some sizes are set wider.
     """
     font = FontProperties(size=size)
     points, _, _ = text_to_path.get_text_width_height_descent(text, font, ismath=False)
-    dpi = matplotlib.rcParams["figure.dpi"]
-    pixels, _, _ = RendererAgg(1, 1, dpi).get_text_width_height_descent(text, font, ismath=False)
-    return max(points / 72, pixels / dpi)
+    pixels, _, _ = RendererAgg(1, 1, DPI).get_text_width_height_descent(text, font, ismath=False)
+    return max(points / 72, pixels / DPI)
 
 
 def spans(numbers: Iterable[int]) -> str:

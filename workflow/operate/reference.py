@@ -199,8 +199,9 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     status = 0
     names = [] if options.check else chosen_papers(options.papers)
-    asked = map(joblib.delayed(redrawn), names)
-    for is_drawn, sentence in joblib.Parallel(min(options.cores, len(names)) or 1)(asked):
+    # processes that are forked need not import again what this one has
+    pool = joblib.Parallel(min(options.cores, len(names)) or 1, backend="multiprocessing")
+    for is_drawn, sentence in pool(map(joblib.delayed(redrawn), names)):
         print(sentence, file=sys.stderr)
         status |= not is_drawn
     errors = lacking() if options.check else []
