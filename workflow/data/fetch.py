@@ -27,6 +27,7 @@ import pyarrow.parquet as pq
 
 from workflow.data.manifest import Dataset, File, read_manifest
 from workflow.data.places import (
+    SUBSTITUTE,
     UNVERIFIED,
     DataUnavailable,
     Prepared,
@@ -74,7 +75,7 @@ def prepare(
         raise DataUnavailable(_directions(dataset, root, tried))
     if prepared is None:
         made: Prepared = dataset.module.substitute(dataset)
-        prepared = replace(made, data=f"substitute: {dataset.substitute.says}")
+        prepared = replace(made, data=f"{SUBSTITUTE}{dataset.substitute.says}")
     _write(prepared, dataset, target)
     say(f"{name}: {prepared.data} ({prepared.source}) -> {target}")
     return target
@@ -129,7 +130,7 @@ def _is_real(path: Path, dataset: Dataset, root: Path) -> bool:
     try:
         header = provenance(path)
         check_table(path, root=root)
-        if header["name"] != dataset.name or str(header["data"]).startswith("substitute: "):
+        if header["name"] != dataset.name or str(header["data"]).startswith(SUBSTITUTE):
             raise DataUnavailable(f"expected {dataset.name}, got {header['data']}")
         if dataset.content_sha256 not in ("", header["content_sha256"]):
             raise DataUnavailable(f"expected content_sha256 {dataset.content_sha256}")
@@ -308,7 +309,7 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
 
 def _write(prepared: Prepared, dataset: Dataset, path: Path) -> None:
     """Write the prepared table, with the provenance in the schema."""
-    real = not prepared.data.startswith("substitute: ")
+    real = not prepared.data.startswith(SUBSTITUTE)
     other = f"not that of {dataset.name}: see source"
     header = {
         "name": dataset.name,

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
+# what is said of data begins with one of these, unless they are real
 UNVERIFIED = "unverified: "  # before the file of a table that no checksum confirms
+SUBSTITUTE = "substitute: "  # before what takes the place of the paper's
 
 
 class DataUnavailable(RuntimeError):

@@ -10,6 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from workflow.data.places import SUBSTITUTE, UNVERIFIED
+
 REPRODUCED = "reproduced"
 DIRECTION = "direction only"
 INCONCLUSIVE = "inconclusive"
@@ -28,8 +30,6 @@ OUTSIDE = "outside the theorem"
 TRIVIAL = "holds trivially"
 IMPLEMENTATION = "about an implementation"
 ON_SUBSTITUTE = "on substitute data"
-UNVERIFIED = "unverified: "  # before each table that no checksum confirms
-SUBSTITUTE = "substitute: "  # before each of the data that stand in; real ones are the first
 GROUPS = {
     OUTSIDE: (
         "the runs do not meet the hypotheses of the theorem, so that what was observed neither"

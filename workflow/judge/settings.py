@@ -53,6 +53,9 @@ of ours, and counts for nothing. A sentence counts the settings that decide the 
 ✓ reproduced, ≈ direction only, ± inconclusive, ✗ contradicted, - no number, · not run. `?`: the
 numbers show this and may not decide. = same run: the setting gives the default's runs, and is no
 independent evidence. Blank: the setting changes no run of the claim, or the plan lacks a run."""
+OF_NEAREST = """\
+The nearest reading counts here by its own numbers, as any other. Verdicts under it ask more: both
+sides must lie near the published curves."""
 
 
 def frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
@@ -254,6 +257,7 @@ def as_markdown(
         " this scale, are not in the first table.",
         render.table(["", "hold", *KINDS], rows),
         RULES,
+        OF_NEAREST if "published" in paper.entry else "",
         render.table(head, shown) if shown else "No setting changes a run of a claim.",
         render.table(["", "setting", "says"], says) if says else "",
     ]
