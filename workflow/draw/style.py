@@ -150,7 +150,7 @@ def wrapped(text: str, width: float, size: float = SMALL_PRINT) -> list[str]:
     """Words in lines that fit on paper of a width in inches; measured, since capitals are wider
     than other letters. A formula is not broken, nor what a no-break space joins.
     """
-    room, space = width - 2 * MARGIN, inches("\xa0", size)
+    room, space = width - 2 * MARGIN, inches(" ", size)
     lines, used = list[list[str]](), room
     for word in re.findall(r"(?:\$[^$]*\$|\S|\xa0)+", text):
         needed = inches(word, size)

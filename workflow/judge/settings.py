@@ -54,8 +54,8 @@ of ours, and counts for nothing. A sentence counts the settings that decide the 
 numbers show this and may not decide. = same run: the setting gives the default's runs, and is no
 independent evidence. Blank: the setting changes no run of the claim, or the plan lacks a run."""
 OF_NEAREST = """\
-The nearest reading counts here by its own numbers, as any other. Verdicts under it ask more: both
-sides must lie near the published curves."""
+The column of the nearest reading rests on its own numbers, as any other. The row *nearest* asks
+more: its runs must come near to the published numbers, too."""
 
 
 def frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
