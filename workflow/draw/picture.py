@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from PIL import Image
 
+from workflow.draw import shrink
 from workflow.draw.drawers import Best, Picture
 from workflow.draw.plots import RC
 from workflow.draw.style import PRINTED_LINE, put_small_print, wrapped
@@ -56,7 +57,7 @@ def draw(paper: Paper, store: Store, name: str, folder: Path) -> list[Path]:
         note = _small_print(paper, line, best, _compared(store, curves), facts)
         _put_small_print(picture.still, note)
         with atomic(paths[0]) as temporary:
-            picture.still.savefig(temporary, format="png", metadata={"Software": None})
+            shrink.write(picture.still, temporary)
     if picture.frames:
         paths.append(folder / f"{name}.gif")
         with atomic(paths[1]) as temporary:

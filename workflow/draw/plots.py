@@ -23,9 +23,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    LogLocator,
+    MaxNLocator,
+    NullFormatter,
+    NullLocator,
+)
 from numpy.typing import NDArray
 
+from workflow.draw import shrink
 from workflow.draw.interactive import as_json
 from workflow.draw.panels import BANDS, Dots, Mark, Panel, drawn, panels_of
 from workflow.draw.panels import Line as Drawn
@@ -120,17 +128,15 @@ def write(
 
 def save(figure: Figure, stem: Path, *, title: str, printed: bool = False) -> list[Path]:
     """Write a figure as PNG, and as PDF, which takes longer, where it is to be `printed`; without
-    the time and the programs that made it. Closes it and returns the paths.
+    the time that made it. Closes it and returns the paths.
     """
-    ways: dict[str, dict[str, Any]] = {  # a report packs its pictures again
-        "png": {"metadata": {"Software": None}, "pil_kwargs": {"compress_level": 1}}
-    }
+    paths = [Path(f"{stem}.png")]
+    with atomic(paths[0]) as temporary:
+        shrink.write(figure, temporary)
     if printed:
-        ways["pdf"] = {"metadata": {"CreationDate": None, "Title": title}}
-    paths = [Path(f"{stem}.{ending}") for ending in ways]
-    for path, (ending, how) in zip(paths, ways.items(), strict=True):
-        with atomic(path) as temporary:
-            figure.savefig(temporary, format=ending, **how)
+        paths.append(Path(f"{stem}.pdf"))
+        with atomic(paths[1]) as temporary:
+            figure.savefig(temporary, format="pdf", metadata={"CreationDate": None, "Title": title})
     plt.close(figure)
     return paths
 
@@ -471,14 +477,17 @@ def _positive(line: Drawn) -> Drawn:
 
 
 def _label_logs(ax: Axes) -> None:
-    """On logarithmic axes label whole decades alone; on short ones 1, 2 and 5 of each, and on such
-    that hold fewer than three of these some even numbers, as plain numbers.
+    """On logarithmic axes label whole decades, and mark 2 and 5 of each; on short ones label these,
+    too, and on such that hold fewer than three of all some even numbers, as plain numbers.
     """
     for axis, (low, high) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
         if axis.get_scale() != "log":
             continue
         axis.set_minor_formatter(NullFormatter())
-        if low > 0 and high / low < SHORT:
+        is_short = low > 0 and high / low < SHORT
+        # each tick takes time: all eight between two decades a tenth of a report's
+        axis.set_minor_locator(NullLocator() if is_short else LogLocator(subs=(2, 5)))
+        if is_short:
             decades = 10.0 ** np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
             usual = np.outer(decades, [1.0, 2.0, 5.0]).ravel()
             enough = np.sum((low <= usual) & (usual <= high)) > 2

@@ -20,9 +20,9 @@ from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from workflow.draw import shrink
 from workflow.draw.style import (
     BLUE,
-    DPI,
     MARGIN,
     PRINTED_LINE,
     VERMILLION,
@@ -108,4 +108,4 @@ def draw(paper: Paper, table: pd.DataFrame) -> Figure:
 def write(paper: Paper, table: pd.DataFrame, folder: Path) -> None:
     """Write claims-by-settings.png."""
     with atomic(folder / "claims-by-settings.png") as temporary:
-        draw(paper, table).savefig(temporary, format="png", dpi=DPI, metadata={"Software": None})
+        shrink.write(draw(paper, table), temporary)

@@ -160,7 +160,7 @@ def _parameters(paper: Paper, store: Store, line: lines.ParametersTable) -> list
     `paper`. Beside the repetitions planned stand those that there are records of. The bands are
     those that figures draw around the same runs; there is no column where no figure draws them.
     """
-    full = load(paper.name, "paper")
+    full = _as_published(paper)
     problems = line.problems or list(paper.entry["problems"])
     bands, rows = _bands(full), list[Row]()
     for algorithm in line.algorithms:
@@ -215,6 +215,11 @@ def _repetitions(paper: Paper, store: Store, curve: Curve) -> str:
         return planned
 
 
+def _as_published(paper: Paper) -> Paper:
+    """The plan of all runs of a paper. Raises PlanError."""
+    return paper if paper.is_whole and not paper.uncut else load(paper.name, "paper")
+
+
 def _bands(paper: Paper) -> dict[str, list[str]]:
     """The bands that the figures of a paper draw around each of its curves, by name."""
     found: dict[str, list[str]] = {}
@@ -229,7 +234,7 @@ def _bands(paper: Paper) -> dict[str, list[str]]:
 
 def _settings(paper: Paper, line: lines.SettingsTable) -> list[Row]:
     """Several parameters of each algorithm on each problem, as published: at scale `paper`."""
-    full = load(paper.name, "paper")
+    full = _as_published(paper)
     rows = []
     for algorithm, names in line.settings.items():
         values = {

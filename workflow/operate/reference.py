@@ -21,7 +21,7 @@ from pathlib import Path
 
 import joblib
 
-from workflow.draw import report, shrink
+from workflow.draw import report
 from workflow.judge import outcomes
 from workflow.measure.store import Store
 from workflow.operate import comparison
@@ -107,13 +107,9 @@ def replace(name: str, drawn: Path) -> Path:
             f" PAPERS={name}`), or delete these files first, if they are to go"
         )
     made = drawn / "committed"  # whole before the old report goes
+    made.mkdir()
     for path in new:
-        target = made / path.relative_to(drawn)
-        target.parent.mkdir(parents=True, exist_ok=True)
-        if path.suffix == ".png":
-            shrink.repack(path, target)
-        else:
-            shutil.copyfile(path, target)
+        path.rename(made / path.name)
     shutil.rmtree(kept, ignore_errors=True)
     kept.parent.mkdir(parents=True, exist_ok=True)
     shutil.move(made, kept)

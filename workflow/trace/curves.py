@@ -13,6 +13,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,7 @@ class Seeded(ABC):
     def columns(self) -> dict[str, str]:
         """What tells its rows from others' in a table of published records."""
 
-    @property
+    @cached_property
     def name(self) -> str:
         """Paper, problem and curve, as people read them."""
         return "/".join((self.paper, *self.place))
@@ -98,7 +99,7 @@ class Curve(Seeded):
     variant: str = DEFAULT
     digest: str = ""
 
-    @property
+    @cached_property
     def problem_name(self) -> str:
         """`problem[@reading]`: the folder of everything that shares instance and initial design."""
         return problem_name(self.problem, self.problem_reading)

@@ -2,9 +2,7 @@
 
 import json
 
-import numpy as np
 import pytest
-from PIL import Image
 
 from workflow.operate import reference
 from workflow.trace.curves import PlanError
@@ -14,23 +12,13 @@ VERDICTS = ("reproduced", "reproduced", "contradicted", "not decided")
 CLAIMS = [{"verdict": verdict} for verdict in VERDICTS]
 
 
-def picture(path):
-    """A PNG as matplotlib writes them: four channels, few colours."""
-    colours = np.array([(255, 255, 255, 255), (31, 119, 180, 255), (255, 127, 14, 255)], np.uint8)
-    pixels = colours[np.random.default_rng(0).integers(3, size=(120, 160))]
-    Image.fromarray(pixels).save(path)
-    return pixels[..., :3]
-
-
 def report(folder, claims=CLAIMS):
     """What drawing leaves: a figure, one without any run, and verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
     said = {"paper": "bbkb", "scale": "paper", "claims": claims}
     (folder / "verdicts.json").write_text(json.dumps(said))
-    for name in ("verdicts.md", "fig1.csv", "fig1.pdf"):
+    for name in ("verdicts.md", "fig1.csv", "fig1.pdf", "fig1.png", "fig3.png"):
         (folder / name).write_text(name)
-    for name in ("fig1.png", "fig3.png"):
-        picture(folder / name)
     (folder / "fig1.json").write_text(json.dumps({"panels": [{"lines": [{}], "dots": []}]}))
     (folder / "fig3.json").write_text(json.dumps({"panels": [{"lines": [], "dots": []}]}))
 
@@ -67,16 +55,6 @@ def test_no_committed_figure_is_lost_for_want_of_runs(checkout, capsys):
     (kept / "fig3.png").unlink()
     assert reference.main(["bbkb"]) == 0
     assert (kept / "fig1.png").exists()
-
-
-def test_committed_pictures_look_the_same_in_fewer_bytes(checkout):
-    pixels = picture(checkout / "drawn.png")
-    assert reference.main(["bbkb"]) == 0
-    kept = checkout / "figures" / "reference" / "bbkb" / "fig1.png"
-    with Image.open(kept) as image:
-        assert image.mode == "P"
-        assert np.array_equal(np.asarray(image.convert("RGB")), pixels)
-    assert kept.stat().st_size < (checkout / "drawn.png").stat().st_size
 
 
 def test_the_page_of_results_tells_verdicts(checkout):
@@ -116,7 +94,7 @@ def test_a_report_that_lacks_what_others_have_is_told(checkout, capsys):
     assert "bkb: expected verdicts.md as in other reports" in said
 
 
-def test_what_cannot_be_drawn_or_read_leaves_the_committed_report(checkout, monkeypatch, capsys):
+def test_what_cannot_be_drawn_leaves_the_committed_report(checkout, monkeypatch, capsys):
     assert reference.main(["bbkb"]) == 0
     kept = checkout / "figures" / "reference" / "bbkb"
     before = {path.name: path.read_bytes() for path in kept.iterdir()}
@@ -124,16 +102,9 @@ def test_what_cannot_be_drawn_or_read_leaves_the_committed_report(checkout, monk
     def refuse(name, *_, **__):
         raise PlanError(f"{name}: records are stale")
 
-    def draw_half(_, folder, *__, **___):
-        report(folder)
-        (folder / "fig1.png").write_text("half of a picture")
-
     monkeypatch.setattr(reference, "draw", refuse)
     assert reference.main(["bbkb"]) == 1
     assert "records are stale" in capsys.readouterr().err
-    monkeypatch.setattr(reference, "draw", draw_half)
-    with pytest.raises(OSError, match="cannot identify image file"):
-        reference.main(["bbkb"])
     assert {path.name: path.read_bytes() for path in kept.iterdir()} == before
 
 
