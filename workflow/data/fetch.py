@@ -32,6 +32,7 @@ from workflow.data.places import (
     DataUnavailable,
     Prepared,
     downloads_allowed,
+    is_substitute,
     prepared_path,
     without_credentials,
     writing,
@@ -130,7 +131,7 @@ def _is_real(path: Path, dataset: Dataset, root: Path) -> bool:
     try:
         header = provenance(path)
         check_table(path, root=root)
-        if header["name"] != dataset.name or str(header["data"]).startswith(SUBSTITUTE):
+        if header["name"] != dataset.name or is_substitute(str(header["data"])):
             raise DataUnavailable(f"expected {dataset.name}, got {header['data']}")
         if dataset.content_sha256 not in ("", header["content_sha256"]):
             raise DataUnavailable(f"expected content_sha256 {dataset.content_sha256}")
@@ -309,7 +310,7 @@ def _directions(dataset: Dataset, root: Path, tried: list[str]) -> str:
 
 def _write(prepared: Prepared, dataset: Dataset, path: Path) -> None:
     """Write the prepared table, with the provenance in the schema."""
-    real = not prepared.data.startswith(SUBSTITUTE)
+    real = not is_substitute(prepared.data)
     other = f"not that of {dataset.name}: see source"
     header = {
         "name": dataset.name,

@@ -29,6 +29,11 @@ class DataUnavailable(RuntimeError):
     """
 
 
+def is_substitute(data: str) -> bool:
+    """Whether what is said of data names what takes the place of the paper's."""
+    return data.startswith(SUBSTITUTE)
+
+
 @dataclass(frozen=True, eq=False)
 class Prepared:
     """The table of a data set and where it came from; `content_sha256` is that of the values,

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from workflow.data.places import is_substitute
 from workflow.judge import trivial
 from workflow.judge.checks import (
     AGAINST,
@@ -428,7 +429,7 @@ def standing(
     read = [run for run in wanted.values() if store.has(run)] if is_there else []
     reasons = [outside(evidence, claim)] if is_there else []
     data = [store.data(run) for run in read]
-    if any(status.startswith("substitute") for status in data) and claim.data != "any":
+    if any(map(is_substitute, data)) and claim.data != "any":
         reasons.append("substituted data")
     if evidence.paper.scale != "paper" and claim.scale != "any":
         reasons.append(f"scale {evidence.paper.scale}")
@@ -479,7 +480,7 @@ def _qualifiers(
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
     said += [IMPLEMENTATION] * bool(claim.implementation)
-    said += [ON_SUBSTITUTE] if any(status.startswith("substitute") for status in data) else []
+    said += [ON_SUBSTITUTE] if any(map(is_substitute, data)) else []
     said += [DISAGREE] if any(one.tests_disagree for one in found) else []
     return said + [FADED] * is_faded
 

@@ -32,7 +32,7 @@ from workflow.plan.published_numbers import Series
 from workflow.plan.reads import claims_of, known_readings, problems_of
 from workflow.plan.sections import PublishedPanel
 from workflow.plan.statements import AnyCheck, ClaimEntry
-from workflow.trace.curves import DEFAULT, Curve, PlanError, algorithm_of
+from workflow.trace.curves import DEFAULT, Curve, algorithm_of
 
 CAP = 100.0  # a ratio beyond it, or one of opposite signs, counts as it
 MARGIN = 1.1  # in the geometric mean over methods
@@ -269,7 +269,7 @@ def _fit(
     paper: Paper, store: Store, panel: PublishedPanel, method: str, curve: Curve | None
 ) -> Fit:
     points: list[tuple[int, float, float]] = []
-    with suppress(NotRun, PlanError):
+    with suppress(NotRun):
         if curve:
             values, published = measured(paper, store, panel, curve), theirs(paper, panel, method)
             points = [

@@ -18,7 +18,12 @@ import numpy as np
 import pandas as pd
 
 from workflow.data import fetch
-from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
+from workflow.data.places import (
+    DataUnavailable,
+    is_substitute,
+    prepared_path,
+    substitutes_allowed,
+)
 from workflow.data.simulators import built, version_sha256
 from workflow.measure import mixture
 from workflow.measure.condense import TRACES, parts_of_trace
@@ -265,7 +270,7 @@ class Store:
         """
         made = self.headers(curve)[self.seeds(curve)[0]].get("provenance", {})
         libraries = made.get("libraries", {})
-        absent = "not installed" if self.data(curve).startswith("substitute") else "unknown"
+        absent = "not installed" if is_substitute(self.data(curve)) else "unknown"
         return [
             f"{name} {libraries.get(name, absent)}"
             for name in curve.problem_entry.get("libraries", [])
@@ -486,5 +491,5 @@ def made_of(data: Iterable[str]) -> str:
     a single substitute makes it a substitute.
     """
     found = sorted(set(data))
-    substitutes = [status for status in found if status.startswith("substitute")]
+    substitutes = list(filter(is_substitute, found))
     return "; ".join(substitutes) or ", ".join(found) or "none"

@@ -28,7 +28,12 @@ from typing import NamedTuple
 import numpy as np
 
 from workflow.data import fetch
-from workflow.data.places import DataUnavailable, prepared_path, substitutes_allowed
+from workflow.data.places import (
+    DataUnavailable,
+    is_substitute,
+    prepared_path,
+    substitutes_allowed,
+)
 from workflow.data.simulators import built, version_sha256
 from workflow.judge.claims import by_default
 from workflow.measure import condense
@@ -195,15 +200,11 @@ def lacking(curve: AnyCurve, header: Header) -> str:
     if "simulator" in entry:
         here = _simulator_here(name)
     else:
-        wanted = _is_substitute(header) or substitutes_allowed(curve.scale)
+        wanted = is_substitute(header.get("data", "")) or substitutes_allowed(curve.scale)
         here = _table_here(name, substitutes=wanted)
     if here == header["data_sha256"]:
         return ""
     return f"{name} of that version is not on this machine (data/README.md)"
-
-
-def _is_substitute(header: Header) -> bool:
-    return str(header.get("data", "")).startswith("substitute")
 
 
 @cache
@@ -320,7 +321,7 @@ def _environment(candidate: Candidate) -> dict[str, str]:
     found["PYTHONPATH"] = os.pathsep.join(
         filter(None, [str(resolve.ROOT), found.get("PYTHONPATH")])
     )
-    if _is_substitute(candidate.header):
+    if is_substitute(candidate.header.get("data", "")):
         found.setdefault("NOREGRET_SUBSTITUTES", "preferred")
     if (mirror := found.get("NOREGRET_DATA")) and Path(mirror).exists():
         found["NOREGRET_DATA"] = str(Path(mirror).resolve())
