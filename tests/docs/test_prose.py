@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from workflow.plan.reader import read
+from workflow.plan.resolve import papers
+
 ROOT = Path(__file__).resolve().parents[2]
 LONGEST, MEAN, PARAGRAPH = 25, 16, 80  # words
 PAGES = [
@@ -51,6 +54,18 @@ def test_pages_are_written_in_short_pieces(kind):
         else:
             complaints += [(str(name), b) for b in blocks if len(b.split()) > PARAGRAPH]
     assert complaints == []
+
+
+FINDINGS = {
+    f"{name}-{one['id']}": one["says"] for name in papers() for one in read(name)["findings"]
+}
+
+
+@pytest.mark.parametrize("finding", FINDINGS)
+def test_what_lies_behind_a_claim_is_read_as_fast(finding):
+    said = re.sub(r"`[^`]*`", "Code", FINDINGS[finding])
+    assert len(said.split()) <= PARAGRAPH
+    assert [one for one in sentences(said) if len(one.split()) > LONGEST] == []
 
 
 def words(*pages):
