@@ -84,11 +84,10 @@ def as_json(
     partial: bool = False,
     mixed: Sequence[str] = (),
 ) -> str:
-    """All verdicts and comparisons, those of the appendix apart, published numbers beside ours, and
-    what the YAML registers; whether records may be missing, and sentences on kernels and
-    versions that are mixed in them. `told` has the ways of each claim.
+    """All verdicts and comparisons, those of the appendix apart, and published numbers beside ours;
+    whether records may be missing, and sentences on kernels and versions that are mixed in them.
+    `told` has the ways of each claim.
     """
-    registered = {key: paper.entry.get(key, []) for key in ("assumptions", "deviations", "errata")}
     whole = {
         "paper": paper.name,
         "scale": paper.scale,
@@ -98,7 +97,6 @@ def as_json(
         "published": closeness.as_data(beside),
         "appendix": [entry(verdict) for verdict in appendix],
         "readings": {name: str(reading) for name, reading in known_readings(paper).items()},
-        **registered,
     }
     return json.dumps(plain(whole), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
