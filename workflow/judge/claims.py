@@ -51,11 +51,12 @@ from workflow.judge.outcomes import (
     OTHER_CODE,
     OUTSIDE,
     REPRODUCED,
+    SEVERAL_PROCESSORS,
     TRIVIAL,
     UNDECIDED,
     group,
 )
-from workflow.measure.metrics import metric
+from workflow.measure.metrics import TIME, metric
 from workflow.measure.statistics import FULL, false_discovery
 from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
@@ -301,13 +302,16 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     most = max((one.first for one in every if not one.missing), default=0)
     said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), is_faded=is_faded)
-    other = store.of_other_code(wanted.values())
+    if _compares_seconds(claim) and len(machines := store.machines(wanted.values())) > 1:
+        said.append(f"{SEVERAL_PROCESSORS}: {'; '.join(machines)}")
+    if other := store.of_other_code(wanted.values()):
+        said.append(f"{OTHER_CODE}: {other}")
     return Verdict(
         id=claim.id,
         where=claim.where,
         says=claim.says,
         verdict=UNDECIDED if reasons else observed,
-        qualifiers=tuple(said + [f"{OTHER_CODE}: {other}"] * bool(other)),
+        qualifiers=tuple(said),
         reasons=tuple(reasons),
         observed=observed,
         comparisons=tuple(every),
@@ -320,6 +324,17 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
         readings={},
         rerun=tuple(dict.fromkeys(command(run, most) for run in wanted.values())),
         kind=claim.kind if isinstance(claim, AppendixEntry) else "",
+    )
+
+
+def _compares_seconds(claim: ClaimEntry) -> bool:
+    """Whether a claim compares the seconds of curves with each other. A study times all of its
+    methods in one process.
+    """
+    return any(
+        check.listed("left") and check.listed("right") and metric(check.metric).reads == TIME
+        for check in (one.check for one in claim.asked)
+        if not check.study
     )
 
 

@@ -50,6 +50,7 @@ WHY_APART = {  # by the `kind` of a line of the appendix
 DISAGREE = "t and sign-flip tests disagree"
 FADED = "significant at the first look"
 OTHER_CODE = "on records of other code"
+SEVERAL_PROCESSORS = "timed on several processors"
 LATE = "check fixed after its first records"
 CHANGED = "check changed"
 
