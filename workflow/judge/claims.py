@@ -302,7 +302,7 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     most = max((one.first for one in every if not one.missing), default=0)
     said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), is_faded=is_faded)
-    if _compares_seconds(claim) and len(machines := store.machines(wanted.values())) > 1:
+    if machines := _machines(evidence, claim):
         said.append(f"{SEVERAL_PROCESSORS}: {'; '.join(machines)}")
     if other := store.of_other_code(wanted.values()):
         said.append(f"{OTHER_CODE}: {other}")
@@ -327,15 +327,18 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     )
 
 
-def _compares_seconds(claim: ClaimEntry) -> bool:
-    """Whether a claim compares the seconds of curves with each other. A study times all of its
-    methods in one process.
+def _machines(evidence: Evidence, claim: ClaimEntry) -> list[str]:
+    """The machines of the records, if a claim compares seconds of curves that were made on several.
+    A study times all of its methods in one process.
     """
-    return any(
-        check.listed("left") and check.listed("right") and metric(check.metric).reads == TIME
-        for check in (one.check for one in claim.asked)
-        if not check.study
+    timed = (
+        part.runs
+        for one in claim.asked
+        if not one.check.study and metric(one.check.metric).reads == TIME
+        for part in parts_of(evidence, one.check)
     )
+    each = [evidence.store.machines(runs) for runs in timed if len(runs) > 1]
+    return sorted({machine for found in each if len(found) > 1 for machine in found})
 
 
 def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
