@@ -57,11 +57,11 @@ class Claim:
         counted = [one for one in found if not one.apart]
         if not counted:
             return "All comparisons are counted apart."
-        sides = [one.decides for one in counted]
-        parts = [
-            f"On the claimed side in {sum(one.holds for one in counted)} of {len(counted)}"
-            f" comparison{'s' * (len(counted) > 1)}, significantly in {sides.count(FOR)}"
-        ]
+        sides, holds = [one.decides for one in counted], sum(one.holds for one in counted)
+        many = f"{len(counted)} comparison{'s' * (len(counted) > 1)}"
+        parts = [f"On the claimed side in {holds} of {many}"]
+        if holds:
+            parts.append(f"significantly in {sides.count(FOR)}")
         if against := sides.count(AGAINST):
             parts.append(f"significantly on the other side in {against}")
         if apart := len(found) - len(counted):
