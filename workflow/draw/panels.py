@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from workflow.draw.style import COLOURS, LOOKS, MARKERS, Look, column_look, look, own_look
 from workflow.measure import metrics
-from workflow.measure.metrics import Array, ratio_to
+from workflow.measure.metrics import TIME, Array, ratio_to
 from workflow.measure.statistics import interval, power_law, wald, within_error
 from workflow.measure.store import NotRun, Store, made_of, study_table
 from workflow.plan.lines import Drawing, FigureLine, Level
@@ -100,6 +100,7 @@ class Panel:
     levels: Mapping[str, float] = field(default_factory=dict)  # horizontal lines, by label
     # of libraries that decide the values
     versions: frozenset[str] = field(default_factory=frozenset)
+    processors: Sequence[str] = ()  # those that it shows seconds of
 
 
 def panels_of(paper: Paper, store: Store, name: str) -> list[Panel]:
@@ -254,6 +255,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
         ),
         timeouts=timeouts,
         versions=frozenset(versions),
+        processors=store.processors(curve for _, curve in planned) if shown.reads == TIME else (),
     )
 
 
@@ -467,7 +469,14 @@ def _study_panel(paper: Paper, store: Store, panel: FigureLine) -> Panel:
             each = dict(zip(map(int, seeds.index), values, strict=True))
             style = column_look(len(lines))
             lines.append(Line(words, style, x, centre, low, high, len(seeds), law=law, each=each))
-    return replace(whole, data=data, lines=lines, seeds=frozenset([table["seed"].nunique()]))
+    is_timed = any(column.startswith(TIME) for column in columns)
+    return replace(
+        whole,
+        data=data,
+        lines=lines,
+        seeds=frozenset([table["seed"].nunique()]),
+        processors=store.processors([study]) if is_timed else (),
+    )
 
 
 def drawn(panels: Sequence[Panel]) -> pd.DataFrame:

@@ -172,6 +172,7 @@ def small_print(
         _not_run(panels),
         _elsewhere(paper, panels),
         _timed_out(panels),
+        _timed_on(panels),
         _marked(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
         line.note,
@@ -218,6 +219,12 @@ def _timed_out(panels: Sequence[Panel]) -> str:
     """Which curves lack seeds since an evaluation took too long."""
     parts = list(dict.fromkeys(part for panel in panels for part in panel.timeouts))
     return f"an evaluation took too long in {'; '.join(parts)}" if parts else ""
+
+
+def _timed_on(panels: Sequence[Panel]) -> str:
+    """Where seconds were measured."""
+    found = sorted({processor for panel in panels for processor in panel.processors})
+    return f"timed on one thread of {', '.join(found)}" if found else ""
 
 
 def _marked(panels: Sequence[Panel]) -> str:

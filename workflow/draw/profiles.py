@@ -95,6 +95,7 @@ def profile(store: Store, line: ProfilesLine, panel: ProfilePanel, planned: Curv
         is_cut=any(len(store.seeds(curve)) > len(seeds) for curve in kept),
         timeouts=store.lacks({f"{curve.label} on {curve.problem_name}": curve for curve in kept}),
         versions=frozenset(version for curve in kept for version in store.versions(curve)),
+        processors=store.processors(kept) if is_timed else (),
     )
 
 

@@ -302,8 +302,8 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
     most = max((one.first for one in every if not one.missing), default=0)
     said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), is_faded=is_faded)
-    if machines := _machines(evidence, claim):
-        said.append(f"{SEVERAL_PROCESSORS}: {'; '.join(machines)}")
+    if processors := _processors(evidence, claim):
+        said.append(f"{SEVERAL_PROCESSORS}: {'; '.join(processors)}")
     if other := store.of_other_code(wanted.values()):
         said.append(f"{OTHER_CODE}: {other}")
     return Verdict(
@@ -327,9 +327,9 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     )
 
 
-def _machines(evidence: Evidence, claim: ClaimEntry) -> list[str]:
-    """The machines of the records, if a claim compares seconds of curves that were made on several.
-    A study times all of its methods in one process.
+def _processors(evidence: Evidence, claim: ClaimEntry) -> list[str]:
+    """The processors of the records, if a claim compares seconds of several. A study times all of
+    its methods in one process.
     """
     timed = (
         part.runs
@@ -337,8 +337,8 @@ def _machines(evidence: Evidence, claim: ClaimEntry) -> list[str]:
         if not one.check.study and metric(one.check.metric).reads == TIME
         for part in parts_of(evidence, one.check)
     )
-    each = [evidence.store.machines(runs) for runs in timed if len(runs) > 1]
-    return sorted({machine for found in each if len(found) > 1 for machine in found})
+    each = [evidence.store.processors(runs) for runs in timed if len(runs) > 1]
+    return sorted({processor for found in each if len(found) > 1 for processor in found})
 
 
 def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:

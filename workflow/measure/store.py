@@ -164,10 +164,11 @@ class Store:
         more = [f"and of {len(parts) - NAMED} more runs"] if len(parts) > NAMED else []
         return ", ".join([*parts[:NAMED], *more])
 
-    def machines(self, runs: Iterable[AnyCurve]) -> list[str]:
-        """On which machines the records of these runs were made, as far as these are there."""
+    def processors(self, runs: Iterable[AnyCurve]) -> list[str]:
+        """On which processors the records of these runs were made, as far as these are there."""
         headers = (one for run in runs if self.has(run) for one in self.headers(run).values())
-        return sorted({one["provenance"]["machine"] for one in headers})
+        machines = {one["provenance"]["machine"] for one in headers}  # system, processor, cores
+        return sorted({", ".join(one.split(", ")[1:-1]) or one for one in machines})
 
     def mixed(self) -> list[str]:
         """Sentences on what the records verified so far were made with, where that is not one code

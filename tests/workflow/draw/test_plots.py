@@ -15,7 +15,7 @@ from scipy import stats
 from tests.workflow import synthetic
 from tests.workflow.draw.pictures import hashes
 from tests.workflow.judge.claimed import claim
-from tests.workflow.synthetic import Toy, noisy, publish
+from tests.workflow.synthetic import PROVENANCE, Toy, noisy, publish
 from workflow.draw import panels, plots, report, style, tabulate
 from workflow.measure.store import BadRecords
 from workflow.operate import publish as operate
@@ -125,6 +125,20 @@ def test_extrapolations_are_labelled_and_lighter(toy):
     assert (fitted.x[0], fitted.x[-1]) == (20, pytest.approx(40))
     assert plots._looks(fitted)["alpha"] < 1
     assert plots._looks(fitted)["linestyle"] != plots._looks(lines[1])["linestyle"]
+
+
+def test_figures_of_seconds_say_which_processors_took_them(toy):
+    elsewhere = {**PROVENANCE, "machine": "Linux x86_64, Fast (TM), 2 cores"}
+    toy.write(toy.curves["p", "A"], 1, noisy(0.9, 0.05)(1), provenance=elsewhere)
+    toy.study("s", lambda _: {"t": [1, 2], "timing.y": [1, 2]})
+    curves, study = {"problem": "p", "curves": ["A"]}, {"study": "s", "x": "t", "y": "timing.y"}
+    for panel, said in (
+        ({**curves, "metric": "seconds"}, "timed on one thread of Fast (TM), M"),
+        (study, "timed on one thread of M"),
+        ({**curves, "metric": "simple_regret"}, ""),
+    ):
+        parts = note_of(toy, of_figure(toy, panel)).split(" · ")
+        assert [part for part in parts if "timed on" in part] == [said] * bool(said)
 
 
 def publishing(toy, monkeypatch, lines, **panel):
