@@ -161,28 +161,13 @@ def compared(known: Mapping[str, Line], found: Sequence[Line]) -> tuple[int, lis
     return 1 if wrong else 2 if missing else 0, [*wrong, *missing]
 
 
-def processor() -> str:
-    """Maker and model of this processor."""
-    path = Path("/proc/cpuinfo")
-    text = path.read_text(encoding="utf-8") if path.exists() else ""
-    first = dict(
-        [part.strip() for part in line.split(":", 1)]
-        for line in text.partition("\n\n")[0].splitlines()
-        if ":" in line
-    )
-    if "vendor_id" not in first:
-        return record.provenance()["machine"]
-    model = f"family {first.get('cpu family')} model {first.get('model')}"
-    return f"{first['vendor_id']} {first.get('model name')} ({model})"
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Make, compare, print, add."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bits", description=__doc__)
     parser.add_argument("--add", action="store_true", help="add this processor to the table")
     options = parser.parse_args(arguments)
     known, statuses = table(), []
-    print(f"{processor()}: seed {SEED} at scale {SCALE}", flush=True)
+    print(f"{record.processor()}: seed {SEED} at scale {SCALE}", flush=True)
     for name, set_ in AMBIENT.items():
         found = made(set_)
         for one in found:  # the first pass stands for runs that the table has not
@@ -194,7 +179,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.add and 1 not in statuses:
         for one in found:
             if one.trace_sha256:
-                places = dict.fromkeys((*known[one.run].processors, processor()))
+                places = dict.fromkeys((*known[one.run].processors, record.processor()))
                 known[one.run] = replace(one, processors=tuple(places))
         write(known.values())
     return 1 if 1 in statuses else max(statuses)

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks import bits
 from benchmarks.bits import Line
-from workflow.trace import one_path
+from workflow.trace import one_path, record
 
 CHEAP = (("bkb", "abalone", ("BKB", "uniform")), ("lcbo", "syn-25", ("CEI",)))
 ONE = Line("a/b/C", "d" * 12, "numpy 2", "1" * 64, ("X",))
@@ -66,7 +66,7 @@ def kept(monkeypatch, tmp_path):
     assert bits.table(path) == {**KNOWN, TWO.run: replace(TWO, processors=())}
     monkeypatch.setattr(bits, "table", lambda read=bits.table: read(path))
     monkeypatch.setattr(bits, "write", lambda lines, write=bits.write: write(lines, path))
-    monkeypatch.setattr(bits, "processor", lambda: "Y")
+    monkeypatch.setattr(record, "processor", lambda: "Y")
     return path
 
 

@@ -15,7 +15,6 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
@@ -181,12 +180,16 @@ def provenance() -> dict[str, Any]:
 
 @cache
 def processor() -> str:
-    """The model of the processor of this machine."""
-    with suppress(OSError), Path("/proc/cpuinfo").open(encoding="utf-8") as file:
-        for line in file:
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor()
+    """The processor of this machine, with family and model: some of one name differ by a factor of
+    two in speed.
+    """
+    path = Path("/proc/cpuinfo")
+    text = path.read_text(encoding="utf-8") if path.exists() else ""
+    lines = (line.partition(":") for line in text.partition("\n\n")[0].splitlines())
+    first = {name.strip(): value.strip() for name, _, value in lines}
+    name = first.get("model name") or platform.processor()
+    is_x86 = "cpu family" in first
+    return f"{name} (family {first['cpu family']} model {first['model']})" if is_x86 else name
 
 
 def _loaded() -> list[str]:
