@@ -12,7 +12,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -228,7 +228,8 @@ def as_json(curve: AnyCurve) -> str:
     """What decides the runs of a curve or a study, on one line: all but their seeds, of which each
     job is told some.
     """
-    return json.dumps({**vars(curve), "seeds": []})
+    told = {field.name: getattr(curve, field.name) for field in fields(curve)}
+    return json.dumps({**told, "seeds": []})
 
 
 def hand_over(curve: AnyCurve, folder: Path, *, write: bool = True) -> str:

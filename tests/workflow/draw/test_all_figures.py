@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import matplotlib
@@ -67,6 +67,9 @@ class MadeUp:
 
     def versions(self, run: Curve) -> list[str]:
         return [f"{name} 1.0" for name in run.problem_entry.get("libraries", [])]
+
+    def processors(self, runs: Iterable[AnyCurve]) -> list[str]:
+        return ["AMD EPYC (family 25, model 1)", "Intel(R) Xeon(R) Processor @ 2.10GHz"]
 
     def lacks(self, runs: Mapping[str, Curve]) -> list[str]:
         return []
