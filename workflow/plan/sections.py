@@ -53,7 +53,7 @@ class Head(Section):
         str, Expected("an address that begins with https://"), Field(pattern="^https://")
     ] = said("where it can be read", default="nothing is shown")
     proposes: Words = said(
-        "what it proposes and claims, in two or three sentences for who has not read it",
+        "what it proposes and claims, in a few short sentences for who has not read it",
         default="nothing is shown",
     )
     note: Words = said("what a reader has to know before anything else", default="nothing is shown")
