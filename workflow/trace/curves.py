@@ -228,7 +228,7 @@ def as_json(curve: AnyCurve) -> str:
     """What decides the runs of a curve or a study, on one line: all but their seeds, of which each
     job is told some.
     """
-    told = {field.name: getattr(curve, field.name) for field in fields(curve)}
+    told = {one.name: getattr(curve, one.name) for one in fields(curve)}
     return json.dumps({**told, "seeds": []})
 
 
