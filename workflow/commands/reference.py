@@ -1,5 +1,10 @@
-"""`python -m workflow.reference`."""
+"""`python -m workflow.reference`: on the one code path, so that a report has the same bits on every
+machine.
+"""
 
-from workflow.operate.reference import main
+from workflow.trace import one_path
+
+one_path.begin()  # before the first numerical library is loaded
+from workflow.operate.reference import main  # noqa: E402
 
 raise SystemExit(main())

@@ -1,5 +1,5 @@
-"""The one code path of the CPU on which every run is computed: the kernels of x86-64-v3 (AVX2 and
-FMA), so that a record has the same bits on every processor that has them.
+"""The one code path of the CPU on which every run and every report is computed: the kernels of
+x86-64-v3 (AVX2 and FMA), so that they have the same bits on every processor that has them.
 
 OpenBLAS, NumPy, PyTorch with its MKL and oneDNN, and XLA choose kernels when they are loaded, by
 the processor and by variables of the environment. `take` sets these variables whatever the user has
@@ -82,6 +82,14 @@ def take() -> None:
         exact_roots.when_loaded()
     early = [name for name in LIBRARIES if name in sys.modules]
     _said = f"{OWN} in {', '.join(early)}, loaded before others were asked for" if early else said
+
+
+def begin() -> None:
+    """Take the path in a program that has just begun; a wrong variable ends it with a sentence."""
+    try:
+        take()
+    except BadPath as error:
+        raise SystemExit(f"error: {error}") from None
 
 
 @cache

@@ -108,6 +108,24 @@ def test_no_numerical_library_is_loaded_before_kernels_are_chosen(beginning):
     assert programs.python("-c", code, cwd=ROOT, check=True).stdout.split() == []
 
 
+START = """
+import contextlib, runpy, sys
+sys.argv[1:] = ["--help"]
+with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):
+    runpy.run_module("workflow.{}", run_name="__main__")
+"""
+
+
+@on_x86
+@pytest.mark.parametrize("program", ["report", "reference"])
+def test_a_report_has_the_kernels_of_every_machine(program):
+    said, _, environment = elsewhere(f"exec({START.format(program)!r})", **USERS)
+    assert said == one_path.LEVEL and environment["OPENBLAS_CORETYPE"] == "Haswell"
+    wrong = {**os.environ, one_path.INSTEAD: "LD_PRELOAD=x"}
+    done = programs.python("-m", f"workflow.{program}", "bkb", env=wrong)
+    assert done.returncode == 1 and done.stderr.startswith(f"error: {one_path.INSTEAD}: expected")
+
+
 def test_a_library_that_came_first_is_told():
     said = elsewhere("import numpy", TAKE)[0]
     assert said == f"{one_path.OWN} in numpy, loaded before others were asked for"
