@@ -100,6 +100,11 @@ def _targets(options: argparse.Namespace) -> list[Target]:
         raise PlanError(
             f"-o: expected a file for each of {len(seeds)} seeds, got {len(outputs)} files"
         )
+    if options.given and len(outputs[0].parents) <= DEPTH:
+        raise PlanError(
+            f"-o: expected FOLDER/results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet beside --given,"
+            f" got {outputs[0]}"
+        )
     root = outputs[0].parents[DEPTH] if options.given else Path()
     again = os.environ.get("NOREGRET_AGAIN") == "1"
     stored = bool(options.given) or options.output is None

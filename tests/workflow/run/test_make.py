@@ -22,7 +22,7 @@ from workflow.run import make
 from workflow.run.boundary import BadAnswer
 from workflow.run.lease import Failed
 from workflow.run.target import Target
-from workflow.trace import by_digest, one_path, record
+from workflow.trace import by_digest, curves, one_path, record
 
 SLOWED = """
 import time
@@ -296,10 +296,14 @@ def test_a_recommendation_that_is_no_query_makes_no_record(sequential, monkeypat
         assert not sequential.record(0).exists()
 
 
-def test_too_few_files_are_refused(capsys):
+def test_files_that_no_record_can_have_are_refused(capsys, sequential, tmp_path):
     """Other mistakes of a command line: tests/faults/test_command_lines.py."""
-    assert runner.main(["bkb", "abalone", "BKB", "0-1", "-o", "x.parquet"]) == 1
+    two = ["bkb", "abalone", "BKB", "0-1", "-o", "x.parquet"]
+    assert runner.main(two) == 1
     assert "-o: expected a file for each of 2 seeds, got 1" in capsys.readouterr().err
+    given = curves.hand_over(sequential, tmp_path)
+    assert runner.main([*two, "y.parquet", "--given", given]) == 1
+    assert "-o: expected FOLDER/results/SCALE/PAPER/" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
