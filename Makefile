@@ -60,6 +60,7 @@ ifneq ($(or $(filter-out file,$(origin SCALE)),$(SEEDS),$(FRESH)),)
 	$(SNAKEMAKE) --cores $(CORES) --config $(CONFIG)
 else
 	$(SNAKEMAKE) --cores $(CORES) drawn --config $(CONFIG)
+	$(BIN)/python -m workflow.reference --agreement figures/drawn
 	$(BIN)/python -m workflow.verify --scale paper $(if $(PAPERS),--papers $(PAPERS)) --cores $(CORES) || \
 	  [ $$? = 2 ]  # nothing can be made here bit for bit, and the lines above say why
 endif

@@ -5,7 +5,7 @@ For each paper the largest scale that has records is drawn from whatever seeds a
 figures/reference/<paper>/ is replaced by its pictures, tables, verdicts and compact records; then
 the generated parts of two pages of docs/ are written anew. `--check` draws nothing: it fails where
 these do not say what figures/reference holds, and where the report of a paper lacks what others
-have.
+have. `--agreement` compares reports that were drawn elsewhere.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from workflow.trace.curves import PUBLISHED, PlanError
 REFERENCE = Path("figures", "reference")
 PAGES = ("docs/results.md", "docs/which-method.md")  # with generated parts
 COMPARISON = "today"  # of the papers' methods with other libraries'
+MOST = 5  # files that a sentence names
 PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
 
 
@@ -170,6 +171,21 @@ def lacking() -> list[str]:
     return found
 
 
+def agreement(drawn: Path) -> str:
+    """How many files of reports below a folder are the committed ones, and which are not."""
+    kept = {path: REFERENCE / path.relative_to(drawn) for path in sorted(drawn.rglob("*.*"))}
+    both = {path: one for path, one in kept.items() if one.is_file()}
+    unlike = [
+        str(one.relative_to(REFERENCE))
+        for path, one in both.items()
+        if path.read_bytes() != one.read_bytes()
+    ]
+    more = f", and {len(unlike) - MOST} more" if len(unlike) > MOST else ""
+    others = f"; unlike are {', '.join(unlike[:MOST])}{more}" if unlike else ""
+    alike = f"{len(both) - len(unlike)} of {len(both)} drawn files"
+    return f"{alike} are those of {REFERENCE}, bit for bit{others}"
+
+
 def put(page: str, name: str, lines: Iterable[str]) -> str:
     """A page with one generated part written anew; one without its marks stays as it is."""
     begin, end = f"<!-- {name} -->", f"<!-- /{name} -->"
@@ -192,7 +208,16 @@ def main(arguments: list[str] | None = None) -> int:
         action="store_true",
         help="only check that these pages are up to date and no report lacks what others have",
     )
+    parser.add_argument(
+        "--agreement",
+        type=Path,
+        metavar="FOLDER",
+        help="only say how many files of reports drawn there are the committed ones",
+    )
     options = parser.parse_args(arguments)
+    if options.agreement:
+        print(agreement(options.agreement))
+        return 0
     status = 0
     names = [] if options.check else chosen_papers(options.papers)
     # processes that are forked need not import again what this one has

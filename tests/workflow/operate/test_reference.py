@@ -120,3 +120,15 @@ def test_the_largest_scale_with_records_is_taken(tmp_path, monkeypatch):
     published.mkdir(parents=True)
     (published / "A.parquet").touch()
     assert reference.largest("bkb").scale == "paper"
+
+
+def test_what_is_drawn_elsewhere_is_compared_with_what_is_committed(checkout, capsys):
+    reference.main(["bbkb"])
+    report(checkout / "figures" / "drawn" / "bbkb")
+    asked = ["--agreement", "figures/drawn"]
+    assert reference.main(asked) == 0
+    alike = "drawn files are those of figures/reference, bit for bit"
+    assert capsys.readouterr().out == f"4 of 4 {alike}\n"
+    (checkout / "figures" / "drawn" / "bbkb" / "fig1.png").write_text("other pixels")
+    assert reference.main(asked) == 0
+    assert capsys.readouterr().out == f"3 of 4 {alike}; unlike are bbkb/fig1.png\n"
