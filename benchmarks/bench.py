@@ -44,8 +44,8 @@ Row = tuple[str, list[Spread]]  # a size in words; ours and theirs
 
 def works(family: str) -> Sequence[Work]:
     """All works of a family."""
-    found: Sequence[Work] = import_module(f"benchmarks.steps.on_{family}").WORKS
-    return found
+    works: Sequence[Work] = import_module(f"benchmarks.steps.on_{family}").WORKS
+    return works
 
 
 def timed(family: str, number: int, *, quick: bool = False) -> list[Row]:

@@ -106,7 +106,7 @@ def made(set_: Mapping[str, str]) -> list[Line]:
         if name not in (*one_path.NAMES, one_path.INSTEAD, "NOREGRET_DATA")
     }
     here = {**kept, **set_, "NOREGRET_SUBSTITUTES": "preferred", "PYTHONPATH": str(ROOT)}
-    found = []
+    lines = []
     with tempfile.TemporaryDirectory(prefix="noregret-bits-") as folder:
         Path(folder, "data").mkdir()
         for name in ("manifest.yaml", "shipped"):
@@ -127,8 +127,8 @@ def made(set_: Mapping[str, str]) -> list[Line]:
                 said = (done.stderr.strip().splitlines() or ["no word"])[-1]
                 path = Path(folder, plan.curve(problem, curve).record(SEED))
                 line = Line(f"{paper}/{problem}/{curve}", "", said, "")
-                found.append(_filled(line, path) if path.exists() else line)
-    return found
+                lines.append(_filled(line, path) if path.exists() else line)
+    return lines
 
 
 def _filled(line: Line, path: Path) -> Line:
@@ -140,22 +140,22 @@ def _filled(line: Line, path: Path) -> Line:
     )
 
 
-def difference(expected: Line, found: Line) -> str:
+def difference(expected: Line, line: Line) -> str:
     """What a hash that differs may come from."""
-    said = f"{found.run}: expected {expected.trace_sha256[:12]}, got {found.trace_sha256[:12]}"
-    if expected.versions != found.versions:
-        return f"{said}; versions are {found.versions}, not {expected.versions}"
-    if expected.digest != found.digest:
+    said = f"{line.run}: expected {expected.trace_sha256[:12]}, got {line.trace_sha256[:12]}"
+    if expected.versions != line.versions:
+        return f"{said}; versions are {line.versions}, not {expected.versions}"
+    if expected.digest != line.digest:
         return f"{said}; code or parameters are others: remove its line, then --add"
     return f"{said}; code and versions are the same: the processor's kernels differ"
 
 
-def compared(known: Mapping[str, Line], found: Sequence[Line]) -> tuple[int, list[str]]:
+def compared(known: Mapping[str, Line], lines: Sequence[Line]) -> tuple[int, list[str]]:
     """The exit status, and a sentence for each run that differs or could not be made."""
-    missing = [f"{one.run}: not made: {one.versions}" for one in found if not one.trace_sha256]
+    missing = [f"{one.run}: not made: {one.versions}" for one in lines if not one.trace_sha256]
     wrong = [
         difference(known[one.run], one)
-        for one in found
+        for one in lines
         if one.trace_sha256 and one.trace_sha256 != known.get(one.run, one).trace_sha256
     ]
     return 1 if wrong else 2 if missing else 0, [*wrong, *missing]
@@ -169,15 +169,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known, statuses = table(), []
     print(f"{record.processor()}: seed {SEED} at scale {SCALE}", flush=True)
     for name, set_ in AMBIENT.items():
-        found = made(set_)
-        for one in found:  # the first pass stands for runs that the table has not
+        lines = made(set_)
+        for one in lines:  # the first pass stands for runs that the table has not
             if one.trace_sha256:
                 known.setdefault(one.run, one)
-        status, sentences = compared(known, found)
-        print(f"{name}: {'; '.join(sentences) or f'{len(found)} runs are the same'}", flush=True)
+        status, sentences = compared(known, lines)
+        print(f"{name}: {'; '.join(sentences) or f'{len(lines)} runs are the same'}", flush=True)
         statuses.append(status)
     if options.add and 1 not in statuses:
-        for one in found:
+        for one in lines:
             if one.trace_sha256:
                 places = dict.fromkeys((*known[one.run].processors, record.processor()))
                 known[one.run] = replace(one, processors=tuple(places))

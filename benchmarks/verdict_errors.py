@@ -113,14 +113,14 @@ def judged(values: Array, planned: int, test: Test = t_test) -> Codes:
     seen = values[: looks(planned)[-1].seeds]
     median = test is signed_rank
     holds = (np.quantile(seen, 0.5, axis=0, method="higher") if median else seen.mean(axis=0)) < 0
-    found = np.where(((side == 1) | holds).all(axis=0), DIRECTION, INCONCLUSIVE)
-    found = np.where((side == 1).all(axis=0), REPRODUCED, found)
-    found = np.where((side == -1).any(axis=0), CONTRADICTED, found)
+    outcome = np.where(((side == 1) | holds).all(axis=0), DIRECTION, INCONCLUSIVE)
+    outcome = np.where((side == 1).all(axis=0), REPRODUCED, outcome)
+    outcome = np.where((side == -1).any(axis=0), CONTRADICTED, outcome)
     # what the first look decided and the last one no longer shows
-    faded = (found == REPRODUCED) & (last != 1).any(axis=0)
-    faded |= (found == CONTRADICTED) & ~((side == -1) & (last == -1)).any(axis=0)
-    is_direction = (found == REPRODUCED) & holds.all(axis=0)
-    return np.where(faded, np.where(is_direction, DIRECTION, INCONCLUSIVE), found)
+    faded = (outcome == REPRODUCED) & (last != 1).any(axis=0)
+    faded |= (outcome == CONTRADICTED) & ~((side == -1) & (last == -1)).any(axis=0)
+    is_direction = (outcome == REPRODUCED) & holds.all(axis=0)
+    return np.where(faded, np.where(is_direction, DIRECTION, INCONCLUSIVE), outcome)
 
 
 def percent(share: float) -> str:
@@ -310,7 +310,7 @@ def ledgers(repeats: int) -> str:
             for name, called in (("each claim", alone), ("q at most 5 %", q <= LEVEL)):
                 wrong = float(called[true:].sum()) / max(int(called.sum()), 1)
                 calls[name].append((wrong, float(called[:true].mean())))
-        means = [np.mean(found, axis=0) for found in calls.values()]
+        means = [np.mean(each, axis=0) for each in calls.values()]
         rows.append([str(true), *(percent(one) for mean in means for one in mean)])
     return table(
         [

@@ -62,8 +62,8 @@ def __getattr__(name: str) -> Any:
     """What is used first loads what it needs: importing the package takes no second."""
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-    return found
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value
 
 
 def __dir__() -> list[str]:

@@ -303,8 +303,8 @@ class Optimizer:
             self._pending = np.concatenate([self._pending, self._next(left)])
             if not whole:
                 break
-        found = self._space.outside(self._pending[first:])
-        return self._space.shown_one(found[0]) if count is None else self._space.shown(found)
+        points = self._space.outside(self._pending[first:])
+        return self._space.shown_one(points[0]) if count is None else self._space.shown(points)
 
     def enqueue(self, x: Any) -> None:
         """Points of one's own (d,) or (n, d), or rows, that `ask` hands out before any other.
@@ -461,28 +461,28 @@ class Optimizer:
             space: Space = (
                 Table.of(arrays["arms"]) if "arms" in arrays else Bounds.saved(said["bounds"])
             )
-            found, state = cls(space, Settings.of(said["settings"])), said["state"]
+            optimizer, state = cls(space, Settings.of(said["settings"])), said["state"]
             if len(arrays["y"]):
-                found.tell(space.shown(arrays["x"]), arrays["y"], arrays["g"])
-            u = found._u
+                optimizer.tell(space.shown(arrays["x"]), arrays["y"], arrays["g"])
+            u = optimizer._u
             for name in saved.ARRAYS:
-                setattr(found, f"_{name}", arrays[name])
-            found._ends = [int(end) for end in state["ends"]]
-            found._failures = [int(end) for end in state["failures"]]
-            found._asks, found._designed = int(state["asks"]), int(state["designed"])
-            blocks = [(0, 0), *zip(found._ends, found._failures, strict=True)]
-            shapes = found._u.shape == u.shape and all(
+                setattr(optimizer, f"_{name}", arrays[name])
+            optimizer._ends = [int(end) for end in state["ends"]]
+            optimizer._failures = [int(end) for end in state["failures"]]
+            optimizer._asks, optimizer._designed = int(state["asks"]), int(state["designed"])
+            blocks = [(0, 0), *zip(optimizer._ends, optimizer._failures, strict=True)]
+            shapes = optimizer._u.shape == u.shape and all(
                 rows.shape[1:] == u.shape[1:]
-                for rows in (found._pending, found._failed, found._queue)
+                for rows in (optimizer._pending, optimizer._failed, optimizer._queue)
             )
             grows = all(
                 one != other and one[0] <= other[0] and one[1] <= other[1]
                 for one, other in pairwise(blocks)
             )
             last = blocks[-1]
-            if not (shapes and grows and last[0] <= len(u) and last[1] <= len(found._failed)):
+            if not (shapes and grows and last[0] <= len(u) and last[1] <= len(optimizer._failed)):
                 raise ValueError("expected a history that fits together")
-        return found
+        return optimizer
 
     def _check_told(self, what: str) -> None:
         if not len(self._y):
@@ -523,15 +523,15 @@ class Optimizer:
         pending = self._space.rounded(self._pending)
         off = np.abs(pending - row).reshape(len(pending), -1).max(1)
         first = int(np.argmin(off))
-        found: NDArray = self._pending[first]
+        settled: NDArray = self._pending[first]
         if off[first] > SAME:
             others = np.abs(pending - pending[first]).reshape(len(off), -1).max(1) > SAME
             if off[first] > ROUNDED or (off[others] < 2 * off[first]).any():
                 return row
             if not self._line.recognises:
-                found = row
+                settled = row
         self._pending = np.delete(self._pending, first, axis=0)
-        return found
+        return settled
 
     def _next(self, room: int) -> NDArray:
         """1 to `room` queries more."""
@@ -564,10 +564,10 @@ class Optimizer:
         """The next point of the design that has not failed; any one if all of a table have."""
         rows = len(self._space.points) if isinstance(self._space, Table) else MOST_TRIED
         for _ in range(rows):
-            found = self._design(1)
-            if not self._has_failed(found).any():
+            point = self._design(1)
+            if not self._has_failed(point).any():
                 break
-        return found
+        return point
 
     def _fresh(self, u: NDArray) -> NDArray:
         """Queries, or in place of one (1, d) that was rounded to a known one another near it.

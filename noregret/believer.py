@@ -48,8 +48,8 @@ def means(method: Optimizer, u: NDArray) -> Array | None:
     """Posterior means (k, 1 + m) of y and of every g at queries (k, d) or (k,), in the units that
     the method is told, but of g that it compresses; None where it has no model that shows them.
     """
-    found = _shown(method, u, "mean")
-    return None if found is None else np.column_stack(found)
+    shown = _shown(method, u, "mean")
+    return None if shown is None else np.column_stack(shown)
 
 
 def predicted(method: Optimizer, u: NDArray) -> tuple[Array, Array] | None:

@@ -145,7 +145,7 @@ def resolved(
     if method.target:
         values = parameters.flat(method.values, known)
     else:
-        found = expand.algorithm_values(
+        of_paper = expand.algorithm_values(
             line,
             like,
             method.algorithm,
@@ -153,7 +153,7 @@ def resolved(
             given=problem.get("given", {}),
             horizon=evaluations,
         )
-        values = {name: value for name, value in found.items() if name in known}
+        values = {name: value for name, value in of_paper.items() if name in known}
     rows = len(space.points) if isinstance(space, Table) else 0
     if preset == RECOMMENDED and (method.most_rows is None or rows <= method.most_rows):
         values |= parameters.flat(method.changes, known)
@@ -258,10 +258,10 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
     """
     kinds = {name: parameter.annotation for name, parameter in accepted(method).items()}
     known = set(kinds)
-    found = parameters.flat(overrides, known)
-    for name, value in found.items():
+    chosen = parameters.flat(overrides, known)
+    for name, value in chosen.items():
         if isinstance(value, np.generic):  # as Python's, which a saved file can hold
-            found[name] = value = value.item()
+            chosen[name] = value = value.item()
         if name not in known:
             groups = {each.split(".")[0] for each in known}
             if members := [each for each in sorted(known) if each.startswith(f"{name}.")]:
@@ -281,7 +281,7 @@ def checked(method: Method, overrides: Mapping[str, Any]) -> dict[str, Any]:
             raise ValueError(f"{method.name}: {name}: expected {expected}, got {value!r}")
         if complaint := _out_of_range(name.rpartition(".")[2], value):
             raise ValueError(f"{method.name}: {name}: expected {complaint}, got {value!r}")
-    return found
+    return chosen
 
 
 def _out_of_range(name: str, value: Any) -> str:

@@ -30,8 +30,8 @@ def read(path: Path) -> tuple[str, dict[str, NDArray]]:
     with complaining(path), np.load(path, allow_pickle=False) as file:
         if not hasattr(file, "files") or "format" not in file.files:
             raise ValueError("expected NumPy's .npz with a format")
-        if (found := str(file["format"])) != FORMAT:
-            raise ValueError(f"expected the format {FORMAT!r}, got {found!r}")
+        if (form := str(file["format"])) != FORMAT:
+            raise ValueError(f"expected the format {FORMAT!r}, got {form!r}")
         arrays = {name: file[name] for name in (*ARRAYS, TABLE) if name in file.files}
         if missing := [name for name in ARRAYS if name not in arrays]:
             raise ValueError(f"expected an array {missing[0]!r}, got none")

@@ -18,9 +18,9 @@ def check_packages(site: Path) -> None:
     would be found next. Imports none of them. Raises ImportError.
     """
     for name in PACKAGES:
-        found = _place(name)
-        if found is not None and not _is_same(found, site / name):
-            got = found if found.is_absolute() else "a module that is no file"
+        place = _place(name)
+        if place is not None and not _is_same(place, site / name):
+            got = place if place.is_absolute() else "a module that is no file"
             raise ImportError(
                 f"expected noregret's own package `{name}` beside it in {site}, got {got}, which"
                 " hides it: rename that, or start Python in another folder",

@@ -173,10 +173,10 @@ def minimize(
     finally:
         if executor is None and isinstance(pool, futures.ThreadPoolExecutor):
             pool.shutdown(wait=False)
-    found = _so_far(search)
-    if found is None:
+    result = _so_far(search)
+    if result is None:
         raise EvaluationFailed(f"f: all of {evaluations} evaluations failed", None)
-    return found
+    return result
 
 
 def maximize(f: Callable[[Any], Any], bounds: Any = None, **options: Any) -> Result:
@@ -347,8 +347,8 @@ def _told(
     try:
         y, g = _parts(shown, search.settings.constraints)
         for values in (y, g):
-            found = None if values is None else converted(values)
-            if found is not None and not np.isfinite(found).all():
+            array = None if values is None else converted(values)
+            if array is not None and not np.isfinite(array).all():
                 return None, ValueError(f"expected finite numbers, got {shortened(shown)}")
         search.tell(x, y, g)
     except Exception as error:

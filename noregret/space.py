@@ -38,13 +38,13 @@ class Bounds:
             bounds = list(bounds.values())
         elif hasattr(bounds, "lb") and hasattr(bounds, "ub"):
             bounds = np.column_stack(np.broadcast_arrays(bounds.lb, bounds.ub))
-        if isinstance(bounds, str) or not hasattr(bounds, "__iter__") or not (found := [*bounds]):
+        if isinstance(bounds, str) or not hasattr(bounds, "__iter__") or not (pairs := [*bounds]):
             raise ValueError(
                 "bounds: expected a pair (low, high) for each variable, or a mapping of names to"
                 f" pairs, got {bounds!r:.80}"
             )
         variables = []
-        for i, one in enumerate(found):
+        for i, one in enumerate(pairs):
             try:
                 variables.append(Variable.of(one))
             except ValueError as error:

@@ -37,9 +37,9 @@ class Variable:
         if self.columns > 1:
             return u.argmax(axis=1).astype(np.float64)
         low, high = self._edges
-        found = low + (high - low) * u[:, 0]
-        found = np.exp(found) if self.log else found
-        return np.clip(np.round(found) if self.whole else found, self.low, self.high)
+        value = low + (high - low) * u[:, 0]
+        value = np.exp(value) if self.log else value
+        return np.clip(np.round(value) if self.whole else value, self.low, self.high)
 
     def place(self, numbers: Array) -> Array:
         """The inverse of `number`, (n, columns)."""
@@ -105,10 +105,10 @@ def real(low: float, high: float, *, log: bool = False) -> Variable:
 
 def integer(low: int, high: int, *, log: bool = False) -> Variable:
     """A whole number from `low` to `high`, both included; `log` as in `real`. Raises ValueError."""
-    found = real(low, high, log=log)
-    if not (found.low.is_integer() and found.high.is_integer()):
+    variable = real(low, high, log=log)
+    if not (variable.low.is_integer() and variable.high.is_integer()):
         raise ValueError(f"expected whole numbers, got ({low!r:.80}, {high!r:.80})")
-    return Variable(found.low, found.high, log=found.log, whole=True)
+    return Variable(variable.low, variable.high, log=variable.log, whole=True)
 
 
 def choice(values: Sequence[Any]) -> Variable:
@@ -118,23 +118,23 @@ def choice(values: Sequence[Any]) -> Variable:
     """
     if isinstance(values, str) or not hasattr(values, "__iter__"):
         raise ValueError(f"choice: expected a list of values, got {values!r:.80}")
-    found = _plain(list(values))
-    if len(found) < 2 or any(one in found[:i] for i, one in enumerate(found)):
+    plain = _plain(list(values))
+    if len(plain) < 2 or any(one in plain[:i] for i, one in enumerate(plain)):
         raise ValueError(f"choice: expected different values, two or more, got {values!r:.80}")
-    return Variable(0.0, float(len(found) - 1), whole=True, values=found)
+    return Variable(0.0, float(len(plain) - 1), whole=True, values=plain)
 
 
 def numbers(values: Any, what: str) -> Array:
     """Finite real numbers as a float64 array of one's own. Raises ValueError."""
-    found = converted(values)
-    if found is None:
+    number = converted(values)
+    if number is None:
         raise ValueError(f"{what}: expected numbers, got {shortened(values)}")
-    if not np.isfinite(found).all():
+    if not np.isfinite(number).all():
         raise ValueError(
             f"{what}: expected finite numbers, got {shortened(values)}: if an evaluation failed,"
             " leave it out (`forget` its point)"
         )
-    return found
+    return number
 
 
 def converted(values: Any) -> Array | None:

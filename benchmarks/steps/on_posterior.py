@@ -30,8 +30,8 @@ def theirs(q: int, *, sloped: bool) -> Callable[[Size], Setup]:
 
         def moments() -> object:
             with torch.set_grad_enabled(sloped):
-                found = model.posterior(X)
-                mean, variance = found.mean[:, 0, 0], found.variance[:, 0, 0]
+                posterior = model.posterior(X)
+                mean, variance = posterior.mean[:, 0, 0], posterior.variance[:, 0, 0]
             if not sloped:
                 return mean, variance
             (over_mean,) = torch.autograd.grad(mean.sum(), X, retain_graph=True)

@@ -32,7 +32,7 @@ def parse(dataset: Dataset, raw: Path) -> Prepared:
             f"{dataset.name}: expected at most {LARGEST} bytes of text, got {size}: remove {raw}"
         )
     lines = [line for line in raw.read_bytes().decode("ascii", "replace").splitlines() if line]
-    found = []
+    parsed = []
     for layout in (
         Layout(separator=dataset.separator, columns=tuple(dataset.columns)),
         *dataset.layouts,
@@ -41,10 +41,10 @@ def parse(dataset: Dataset, raw: Path) -> Prepared:
         table = _prepared(values, dataset.features, source="")
         if table.content_sha256 == dataset.content_sha256:
             return table
-        found.append(f"{len(values)} rows with {table.content_sha256}")
+        parsed.append(f"{len(values)} rows with {table.content_sha256}")
     raise DataUnavailable(
         f"{dataset.name}: expected {dataset.rows} rows with content_sha256"
-        f" {dataset.content_sha256}, got {' or '.join(found)}: manifest and parser disagree"
+        f" {dataset.content_sha256}, got {' or '.join(parsed)}: manifest and parser disagree"
     )
 
 

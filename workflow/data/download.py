@@ -69,10 +69,10 @@ def download(url: str, target: Path, wanted: File) -> None:
 def _check_address(url: str) -> None:
     """Refuse a name or a password that is not escaped. Raises Rejected."""
     try:
-        found = urllib.parse.urlsplit(url)
-        plain = found._replace(netloc=found.netloc.rpartition("@")[2]).geturl()
-        _ = found.port  # raises where it is none
-        if not found.hostname or plain != without_credentials(url):
+        parts = urllib.parse.urlsplit(url)
+        plain = parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+        _ = parts.port  # raises where it is none
+        if not parts.hostname or plain != without_credentials(url):
             raise ValueError
     except ValueError:
         raise Rejected(
@@ -161,7 +161,7 @@ def _ask(part: Path, url: str, wanted: File, lock: int) -> None:
         )
     except FileNotFoundError:
         raise Rejected("expected the program curl in PATH, found none: install it") from None
-    told, come = time.monotonic(), held
+    last_line, come = time.monotonic(), held
     # a process list shows arguments, not what a pipe holds
     written = f"url = {json.dumps(url, ensure_ascii=False)}"
     with curl:
@@ -173,8 +173,8 @@ def _ask(part: Path, url: str, wanted: File, lock: int) -> None:
                 written, come = "", part.stat().st_size
             if come > bound(wanted):  # before curl 8.4, of a size that the server does not say
                 curl.kill()
-            if time.monotonic() - told >= TELL:
-                told = time.monotonic()
+            if time.monotonic() - last_line >= TELL:
+                last_line = time.monotonic()
                 say(f"{shown}: {come / 1e6:.1f} MB")
     code = TOO_MUCH if come > bound(wanted) else curl.returncode
     _check_end(code, status, said.strip(), part, wanted)

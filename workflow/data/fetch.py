@@ -112,14 +112,14 @@ def check_table(path: Path, *, root: Path) -> None:
         )
     try:
         table = pq.read_table(path, page_checksum_verification=True)
-        found = known[name].module.content_sha256(table)
+        content = known[name].module.content_sha256(table)
     except (pa.ArrowException, OSError, ValueError, TypeError, KeyError) as error:
         raise DataUnavailable(
             f"{path}: expected a prepared table, cannot read it ({error}): {AGAIN}"
         ) from None
-    if found != header["content_sha256"]:
+    if content != header["content_sha256"]:
         raise DataUnavailable(
-            f"{path}: expected content_sha256 {header['content_sha256']} as it says, got {found}:"
+            f"{path}: expected content_sha256 {header['content_sha256']} as it says, got {content}:"
             f" it was changed; {AGAIN}"
         )
 
@@ -181,15 +181,15 @@ def _parsed(dataset: Dataset, wanted: File, path: Path, unverified: bool) -> Pre
     try:
         prepared: Prepared = dataset.module.parse(dataset, path)
     except DataUnavailable as error:
-        if (found := file_sha256(path)) == wanted.sha256:
+        if (sha256 := file_sha256(path)) == wanted.sha256:
             raise
         raise Rejected(
             f"expected sha256 {wanted.sha256 or 'of any file with the table'} ({wanted.bytes}"
-            f" bytes), got sha256 {found} ({path.stat().st_size} bytes), which is another one:"
+            f" bytes), got sha256 {sha256} ({path.stat().st_size} bytes), which is another one:"
             f" {error}"
         ) from None
-    if unverified and not dataset.content_sha256 and (found := file_sha256(path)) != wanted.sha256:
-        return replace(prepared, data=f"{UNVERIFIED}{path.name} of sha256 {found}")
+    if unverified and not dataset.content_sha256 and (sha256 := file_sha256(path)) != wanted.sha256:
+        return replace(prepared, data=f"{UNVERIFIED}{path.name} of sha256 {sha256}")
     return replace(prepared, data="real")
 
 

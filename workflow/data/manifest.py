@@ -152,12 +152,12 @@ def read_manifest(root: Path) -> dict[str, Dataset]:
 
     Raises DataUnavailable if it is missing or an entry is wrong.
     """
-    found = {}
+    datasets = {}
     for name, entry in _entries(root).items():
         try:
             if not isinstance(entry, dict):
                 raise ValueError(f"expected fields, got {entry!r:.80}")
-            found[name] = Dataset.model_validate({**entry, "name": name})
+            datasets[name] = Dataset.model_validate({**entry, "name": name})
         except ValueError as error:
             wrong = str(error)
             if isinstance(error, ValidationError):
@@ -167,7 +167,7 @@ def read_manifest(root: Path) -> dict[str, Dataset]:
                 wrong = f"{field}: {said}" if field else said
             path = root / "data" / "manifest.yaml"
             raise DataUnavailable(f"{path}: {name}: {wrong}: correct the entry") from None
-    return found
+    return datasets
 
 
 @cache

@@ -85,10 +85,10 @@ def unpack(archive: Path, member: str, target: Path, wanted: File) -> None:
                     return copy(file, target, wanted)
         with tarfile.open(archive) as tar:
             info = tar.getmember(member)
-            found = tar.extractfile(info) if info.isreg() else None
-            if found is None:
+            stream = tar.extractfile(info) if info.isreg() else None
+            if stream is None:
                 raise KeyError(f"{member}, which is no plain file")
-            return copy(found, target, wanted)
+            return copy(stream, target, wanted)
     except (KeyError, OSError, EOFError, NotImplementedError, *DAMAGED) as error:
         raise Rejected(f"expected an archive with {member}, got {error}") from None
 
@@ -98,13 +98,13 @@ def copy(file: IO[bytes], target: Path, wanted: File) -> None:
 
     Raises Rejected, or DataUnavailable if it cannot be written.
     """
-    found, size = hashlib.sha256(), 0
+    digest, size = hashlib.sha256(), 0
     with writing(target), atomic(target) as temporary, temporary.open("wb") as written:
         while size <= bound(wanted) and (chunk := _piece(file)):
-            found.update(chunk)
+            digest.update(chunk)
             size += len(chunk)
             written.write(chunk)
-        _check(found.hexdigest(), size, wanted)
+        _check(digest.hexdigest(), size, wanted)
 
 
 def _piece(file: IO[bytes]) -> bytes:

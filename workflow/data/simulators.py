@@ -88,12 +88,12 @@ def build(name: str, output: Path, *, root: Path) -> None:
 
 def _listed(source: Path, what: str) -> list[str]:
     """The words behind `// what:` in a source."""
-    found = re.search(rf"^// {what}: (.*)$", source.read_text(encoding="utf-8"), re.MULTILINE)
-    if found is None:
+    line = re.search(rf"^// {what}: (.*)$", source.read_text(encoding="utf-8"), re.MULTILINE)
+    if line is None:
         raise SimulatorUnavailable(
             f"{source}: expected a comment `// {what}: ...`, found none: add one"
         )
-    return found[1].split()
+    return line[1].split()
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -134,14 +134,14 @@ def _study_looks(paper: Paper, panels: Sequence[Panel]) -> dict[str, Look]:
     labels = dict.fromkeys(
         line.label for panel in panels if panel.options.study for line in panel.lines
     )
-    found = {label: look(label) for label in labels if _is_method(paper, label)}
+    methods = {label: look(label) for label in labels if _is_method(paper, label)}
     colours, markers = (
-        {getattr(way, part) for way in found.values()} for part in ("colour", "marker")
+        {getattr(way, part) for way in methods.values()} for part in ("colour", "marker")
     )
     ways = [column_look(position) for position in range(len(COLOURS) * len(MARKERS))]
     apart = [way for way in ways if way.colour not in colours and way.marker not in markers]
     free = iter([*apart, *ways])
-    return {label: found.get(label) or next(free) for label in labels}
+    return {label: methods.get(label) or next(free) for label in labels}
 
 
 def _is_method(paper: Paper, label: str) -> bool:
@@ -160,7 +160,7 @@ def looks_of(paper: Paper, panels: Sequence[FigureLine]) -> dict[str, Look]:
     labels = list(dict.fromkeys(label for _, label in named))
     drawn = {algorithm_of(label) for label in labels}
     of_dots = any(panel.kind == "dots" for panel in panels)
-    found: dict[str, Look] = {}
+    looks: dict[str, Look] = {}
     for algorithm in dict.fromkeys(map(algorithm_of, labels)):
         mine = [label for label in labels if algorithm_of(label) == algorithm]
         alone = not drawn - {algorithm, *CONTROLS} and not of_dots
@@ -177,8 +177,8 @@ def looks_of(paper: Paper, panels: Sequence[FigureLine]) -> dict[str, Look]:
                 )
             )
             taken.add((own, hollow))
-            found[label] = own
-    return found
+            looks[label] = own
+    return looks
 
 
 def _curves(panel: FigureLine) -> list[str]:
@@ -415,8 +415,8 @@ def _extrapolated(lines: Iterable[Line], *, start: int, to: int) -> list[Line]:
             continue
         constant, exponent = power_law(line.x[tail], line.centre[tail])
         x = np.geomspace(line.x[-1], longest, 50)
-        found = _bare(f"{line.label}: fitted $t^x$", line.look, x, constant * x**exponent, line.n)
-        fitted.append(replace(found, fitted=f"t^{exponent:.2f}"))
+        law = _bare(f"{line.label}: fitted $t^x$", line.look, x, constant * x**exponent, line.n)
+        fitted.append(replace(law, fitted=f"t^{exponent:.2f}"))
     return fitted
 
 

@@ -88,9 +88,9 @@ def best_of(store: Store, curves: Sequence[Curve]) -> Best:
         )
     designs, compared = [], 0
     for run in runs:
-        found = store.record(*run)
-        designs.append(best_design(found))
-        compared += found.rows
+        record = store.record(*run)
+        designs.append(best_design(record))
+        compared += record.rows
     first = min(range(len(runs)), key=lambda i: (designs[i].violation, -designs[i].true))
     (curve, seed), design = runs[first], designs[first]
     record = store.record(curve, seed)

@@ -223,8 +223,8 @@ def _timed_out(panels: Sequence[Panel]) -> str:
 
 def _timed_on(panels: Sequence[Panel]) -> str:
     """Where seconds were measured."""
-    found = sorted({processor for panel in panels for processor in panel.processors})
-    return f"timed on one thread of {', '.join(found)}" if found else ""
+    processors = sorted({processor for panel in panels for processor in panel.processors})
+    return f"timed on one thread of {', '.join(processors)}" if processors else ""
 
 
 def _marked(panels: Sequence[Panel]) -> str:
@@ -322,10 +322,10 @@ def _legend(panels: Sequence[Panel]) -> list[Line2D]:
     published.
     """
     lines = {line.label: line for panel in panels for line in panel.lines}
-    found = [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
+    handles = [Line2D([], [], label=line.label, **_looks(line)) for line in lines.values()]
     if any(panel.published for panel in panels):
-        found.append(Line2D([], [], label="published", color=PALE, **PUBLISHED))
-    return found
+        handles.append(Line2D([], [], label="published", color=PALE, **PUBLISHED))
+    return handles
 
 
 def _looks(line: Drawn) -> dict[str, Any]:

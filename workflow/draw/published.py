@@ -30,13 +30,13 @@ def rows(paper: Paper, store: Store) -> list[Row]:
     """Each published number in brackets behind ours, a row a method: a column a panel as printed
     and, if another setting of its experiment is nearest, one in that.
     """
-    found = experiments(paper, store)
+    every = experiments(paper, store)
     shown = {panel.name: panel.shown or panel.at[-1:] for panel in published_panels(paper)}
     methods = dict.fromkeys(
-        fit.method for one in found for fit in one.default.fits if fit.is_scored
+        fit.method for one in every for fit in one.default.fits if fit.is_scored
     )
     return [
-        {"method": method} | dict(cell for one in found for cell in _cells(one, method, shown))
+        {"method": method} | dict(cell for one in every for cell in _cells(one, method, shown))
         for method in methods
     ]
 

@@ -207,19 +207,26 @@ def _left_out(
     return words
 
 
-def table(found: Ranking) -> pd.DataFrame:
+def table(ranking: Ranking) -> pd.DataFrame:
     """A row for each problem and curve, and the mean ranks below."""
     names = ["problem", "curve", "mean", "rank", "seeds", "data"]
     rows = [
-        (problem, label, found.values[i, j], found.ranks[i, j], found.seeds[i], found.data[i])
-        for i, problem in enumerate(found.problems)
-        for j, label in enumerate(found.labels)
+        (
+            problem,
+            label,
+            ranking.values[i, j],
+            ranking.ranks[i, j],
+            ranking.seeds[i],
+            ranking.data[i],
+        )
+        for i, problem in enumerate(ranking.problems)
+        for j, label in enumerate(ranking.labels)
     ]
-    if not found.is_empty:
-        data = "; ".join(dict.fromkeys(found.data))
+    if not ranking.is_empty:
+        data = "; ".join(dict.fromkeys(ranking.data))
         rows += [
-            ("all", label, np.nan, mean, min(found.seeds), data)
-            for label, mean in zip(found.labels, found.means, strict=True)
+            ("all", label, np.nan, mean, min(ranking.seeds), data)
+            for label, mean in zip(ranking.labels, ranking.means, strict=True)
         ]
     return pd.DataFrame(rows, columns=names)
 
@@ -232,72 +239,72 @@ def draw(
     """
     runs = rank_runs(paper, name)
     store.check(runs)
-    found, line = ranking(paper, store, name), line_of(paper, "ranks", name, RanksLine)
+    ranks, line = ranking(paper, store, name), line_of(paper, "ranks", name, RanksLine)
     with plt.rc_context({**plt.rcParamsDefault, **RC}):
-        note = _small_print(paper, line, found, store.of_other_code(runs))
-        figure = diagram(found, line.title, note)
+        note = _small_print(paper, line, ranks, store.of_other_code(runs))
+        figure = diagram(ranks, line.title, note)
         pictures = save(figure, folder / name, title=f"{paper.name} {name}", printed=printed)
     path = folder / f"{name}.csv"
     with atomic(path) as temporary:
-        table(found).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
+        table(ranks).to_csv(temporary, index=False, float_format="%.9g", lineterminator="\n")
     return [*pictures, path]
 
 
-def _small_print(paper: Paper, line: RanksLine, found: Ranking, other: str = "") -> str:
+def _small_print(paper: Paper, line: RanksLine, ranking: Ranking, other: str = "") -> str:
     """Everything a reader must know who sees the picture alone; `other` says which records other
     code made.
     """
     several = any("@" in label for label in [*line.curves, *line.problems])
     replaced = {
         problem: said
-        for problem, data in zip(found.problems, found.data, strict=True)
+        for problem, data in zip(ranking.problems, ranking.data, strict=True)
         if (said := stood_in(data))
     }
     substitutes = ", ".join(dict.fromkeys(replaced.values()))
-    ends = sorted({min(found.seeds, default=0), max(found.seeds, default=0)})
+    ends = sorted({min(ranking.seeds, default=0), max(ranking.seeds, default=0)})
     parts = [
         f"{paper.name} {line.id}",
         f"scale {paper.scale}",
         f"{'-'.join(map(str, ends))} {'seed' if ends == [1] else 'seeds'}",
-        f"{len(found.problems)} problems: {', '.join(found.problems)}",
+        f"{len(ranking.problems)} problems: {', '.join(ranking.problems)}",
         f"reading: {'see labels' if several else 'default'}",
         (
             f"mean ranks, 1 is best, of the {metric(line.metric).label} at the end,"
             " its mean over the common seeds; a dot is larger where several problems have it"
         ),
-        "" if found.is_empty else _told_apart(found),
-        "infinite: tied for the last ranks" if np.isinf(found.values).any() else "",
-        "real data" if "real" in found.data else "",
-        unverified(found.data),
+        "" if ranking.is_empty else _told_apart(ranking),
+        "infinite: tied for the last ranks" if np.isinf(ranking.values).any() else "",
+        "real data" if "real" in ranking.data else "",
+        unverified(ranking.data),
         f"SUBSTITUTE on {', '.join(replaced)}: {substitutes}" if replaced else "",
         f"MADE BY OTHER CODE: {other}" if other else "",
-        f"an evaluation took too long in {'; '.join(found.timeouts)}" if found.timeouts else "",
-        ", ".join(found.versions),
+        f"an evaluation took too long in {'; '.join(ranking.timeouts)}" if ranking.timeouts else "",
+        ", ".join(ranking.versions),
         line.note,
     ]
     return " · ".join(filter(None, parts))
 
 
-def _told_apart(found: Ranking) -> str:
+def _told_apart(ranking: Ranking) -> str:
     """What the tests say, in words."""
-    p = "< 0.001" if found.p < 0.001 else f"= {found.p:.2g}"
+    p = "< 0.001" if ranking.p < 0.001 else f"= {ranking.p:.2g}"
     bars = "bars join what Nemenyi's test does not tell apart at 5 %, mean ranks less than"
-    said = f"{bars} {found.difference:.2f} apart" if found.p <= LEVEL else TOO_FEW
+    said = f"{bars} {ranking.difference:.2f} apart" if ranking.p <= LEVEL else TOO_FEW
     return f"Friedman's test: p {p}, permuted within problems · {said}"
 
 
-def diagram(found: Ranking, title: str, small_print: str) -> Figure:
+def diagram(ranking: Ranking, title: str, small_print: str) -> Figure:
     """A row for each curve, the best on top: its rank on each problem as dots, its mean rank as a
     marker. Bars beside the rows join what Nemenyi's test does not tell apart.
     """
-    means = [] if found.is_empty else sorted(zip(found.means, found.labels, strict=True))
+    means = [] if ranking.is_empty else sorted(zip(ranking.means, ranking.labels, strict=True))
     labels, names = (
         [label for _, label in means],
         [f"{label} ({mean:.2f})" for mean, label in means],
     )
     note, outside = wrapped(small_print, WIDTH), list[str]()
-    if found.left_out:
-        outside = wrapped(f"NOT RANKED · {' · '.join(found.left_out)}", WIDTH)
+    if ranking.left_out:
+        outside = wrapped(f"NOT RANKED · {' · '.join(ranking.left_out)}", WIDTH)
     low = MARGIN + PRINTED_LINE * len(note)
     below = low + PRINTED_LINE * (len(outside) + 1) + AXIS
     height = HEAD + LINE * max(len(labels), 2) + below
@@ -306,24 +313,24 @@ def diagram(found: Ranking, title: str, small_print: str) -> Figure:
     inside = (left, below, WIDTH - left - MARGIN, height - HEAD - below)
     ax = figure.add_axes(tuple(np.array(inside) / [WIDTH, height, WIDTH, height]))
     figure.text(0.5, 1 - 0.1 / height, title, ha="center", va="top", fontsize=10)
-    if found.is_empty:
+    if ranking.is_empty:
         ax.set_axis_off()
         ax.text(0.5, 0.5, NOTHING, transform=ax.transAxes, ha="center", va="center", color=PALE)
     else:
-        _draw_ranks(ax, found, labels)
+        _draw_ranks(ax, ranking, labels)
         ax.set_yticks(range(len(labels)), names, fontsize=NAME)
     if outside:
         x, y, words = MARGIN / WIDTH, (low + 0.04) / height, "\n".join(outside)
         figure.text(x, y, words, va="bottom", fontsize=SMALL_PRINT, linespacing=1.15)
-    if any(map(stood_in, found.data)):
+    if any(map(stood_in, ranking.data)):
         put_substituted(ax, 0.5, 0.5, rotation=12, transform=ax.transAxes)
     put_small_print(figure, note)
     return figure
 
 
-def _draw_ranks(ax: Axes, found: Ranking, labels: Sequence[str]) -> None:
+def _draw_ranks(ax: Axes, ranking: Ranking, labels: Sequence[str]) -> None:
     """Curves in rows from the top."""
-    ranks_of = pd.DataFrame(found.ranks, columns=list(found.labels))[list(labels)]
+    ranks_of = pd.DataFrame(ranking.ranks, columns=list(ranking.labels))[list(labels)]
     equal = ranks_of.melt(var_name="curve", value_name="rank").value_counts().reset_index()
     equal["row"] = equal["curve"].map(labels.index)
     seaborn.scatterplot(
@@ -331,7 +338,7 @@ def _draw_ranks(ax: Axes, found: Ranking, labels: Sequence[str]) -> None:
         x="rank",
         y="row",
         hue="curve",
-        palette={label: found.looks[label].colour for label in labels},
+        palette={label: ranking.looks[label].colour for label in labels},
         size="count",
         sizes={count: DOT * count for count in equal["count"]},
         alpha=0.4,
@@ -339,11 +346,11 @@ def _draw_ranks(ax: Axes, found: Ranking, labels: Sequence[str]) -> None:
         ax=ax,
     )
     for row, (label, mean) in enumerate(ranks_of.mean().items()):
-        style = found.looks[str(label)]
+        style = ranking.looks[str(label)]
         face = "white" if "@" in str(label) else style.colour
         marker = style.marker or "|"
         ax.plot(mean, row, marker, color=style.colour, markersize=7.5, markerfacecolor=face)
-    bars = _bars(found)
+    bars = _bars(ranking)
     for number, (first, last) in enumerate(bars, 1):
         x, ends = len(labels) + 0.2 + BAR * number, [first - 0.2, last + 0.2]
         ax.plot([x, x], ends, color=DARK, linewidth=3, solid_capstyle="butt")
@@ -353,10 +360,10 @@ def _draw_ranks(ax: Axes, found: Ranking, labels: Sequence[str]) -> None:
     ax.set_xlabel("rank on each problem (dots) and mean rank (marker)", fontsize=TICK)
 
 
-def _bars(found: Ranking) -> list[tuple[int, int]]:
+def _bars(ranking: Ranking) -> list[tuple[int, int]]:
     """First and last place of the mean ranks that each bar joins; one bar over all where Friedman's
     test finds nothing.
     """
-    if found.p > LEVEL:
-        return [(0, len(found.labels) - 1)]
-    return indistinct(np.sort(found.means), found.difference)
+    if ranking.p > LEVEL:
+        return [(0, len(ranking.labels) - 1)]
+    return indistinct(np.sort(ranking.means), ranking.difference)

@@ -62,8 +62,6 @@ def _write(image: Image.Image, target: Path, colours: int) -> None:
 def _palette(image: Image.Image, colours: int) -> Image.Image:
     """The same picture in few colours, each the mean of some; among them the white of paper."""
     method, dither = Image.Quantize.FASTOCTREE, Image.Dither.NONE
-    found = image.quantize(colours, method=method, dither=dither)
-    found.putpalette(
-        [255 if value >= ALMOST_WHITE else value for value in found.getpalette() or []]
-    )
-    return found
+    few = image.quantize(colours, method=method, dither=dither)
+    few.putpalette([255 if value >= ALMOST_WHITE else value for value in few.getpalette() or []])
+    return few

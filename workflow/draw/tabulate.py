@@ -148,9 +148,9 @@ def as_markdown(paper: Paper, name: str, table: pd.DataFrame, other: str = "") -
         parts.append(render.quoted(f"Made by other code than today's: {other}."))
     if line.note:
         parts.append(render.quoted(line.note))
-    if found := [one for one in paper.entry.get("errata", []) if one["id"] in line.errata]:
+    if errata := [one for one in paper.entry.get("errata", []) if one["id"] in line.errata]:
         says = "{where}: {says}. Instead: {instead}"
-        listed = ["* " + render.quoted(says.format_map(erratum)) for erratum in found]
+        listed = ["* " + render.quoted(says.format_map(erratum)) for erratum in errata]
         parts.append("\n".join(["What the paper itself gets wrong or contradicts:", "", *listed]))
     return "\n\n".join(parts) + "\n"
 
@@ -222,14 +222,14 @@ def _as_published(paper: Paper) -> Paper:
 
 def _bands(paper: Paper) -> dict[str, list[str]]:
     """The bands that the figures of a paper draw around each of its curves, by name."""
-    found: dict[str, list[str]] = {}
+    bands: dict[str, list[str]] = {}
     for entry in paper.entry.get("figures", []):
         for panel in panel_options(paper, entry["id"]):
             if panel.study or panel.kind == "dots":
                 continue  # no curves, or none with a band
             for _, curve in curves_of_panel(paper, panel):
-                found.setdefault(curve.name, []).append(BANDS[panel.band])
-    return found
+                bands.setdefault(curve.name, []).append(BANDS[panel.band])
+    return bands
 
 
 def _settings(paper: Paper, line: lines.SettingsTable) -> list[Row]:
@@ -295,11 +295,11 @@ def _quartiles(ends: np.ndarray) -> list[float]:
     a number and infinity lies infinity.
     """
     ordered = np.sort(ends)
-    found = []
+    quartiles = []
     for place in np.array([0.25, 0.5, 0.75]) * (len(ordered) - 1):
         below, above = ordered[int(place)], ordered[int(np.ceil(place))]
-        found.append(float(above if np.isinf(above) else below + place % 1 * (above - below)))
-    return found
+        quartiles.append(float(above if np.isinf(above) else below + place % 1 * (above - below)))
+    return quartiles
 
 
 def _diagnostics(

@@ -171,11 +171,11 @@ def pairs_of(evidence: Evidence, claim: ClaimEntry) -> list[tuple[AnyCurve, ...]
     return [part.runs for one in claim.asked for part in parts_of(evidence, one.check)]
 
 
-def _decided(found: Comparison) -> Comparison:
+def _decided(comparison: Comparison) -> Comparison:
     """A comparison whose numbers decide as they are, without a p."""
-    side = (FOR if found.holds else AGAINST) if found.has_number else ""
-    found = replace(found, p=NAN, p_flip=NAN, p_against=NAN, p_flip_against=NAN, seen=NAN)
-    return replace(found, side=side, first=found.n)
+    side = (FOR if comparison.holds else AGAINST) if comparison.has_number else ""
+    comparison = replace(comparison, p=NAN, p_flip=NAN, p_against=NAN, p_flip_against=NAN, seen=NAN)
+    return replace(comparison, side=side, first=comparison.n)
 
 
 def holds(evidence: Evidence, check: AnyCheck) -> bool:
@@ -193,11 +193,13 @@ def _looked_at(
     plan = looks(min(len(evidence.paper.planned(run)) for run in part.runs))
     there = replace(evidence, first=plan[-1].seeds)
     if check.test in OF_ALL:
-        found = _read(there, check, part, test, plan[-1].level)
-        if found.has_number and found.p_against == 0:
-            few = _too_few(found.n) if found.n < ENOUGH else ""
+        comparison = _read(there, check, part, test, plan[-1].level)
+        if comparison.has_number and comparison.p_against == 0:
+            few = _too_few(comparison.n) if comparison.n < ENOUGH else ""
             first = _there(there, part)
-            return replace(found, side=AGAINST, at=found.n, few=few, first=first, looks=len(plan))
+            return replace(
+                comparison, side=AGAINST, at=comparison.n, few=few, first=first, looks=len(plan)
+            )
     latest, side, at = None, "", 0
     for look in plan:
         narrow = replace(evidence, first=look.seeds)
@@ -235,23 +237,23 @@ def _there(evidence: Evidence, part: Compared) -> int:
     return max(len(evidence.seeds(run)) for run in part.runs)
 
 
-def _side(found: Comparison, many: int) -> str:
+def _side(comparison: Comparison, many: int) -> str:
     """For the claim, against it, or neither.
 
     A claim about many comparisons is shown when each of them is, at the level of one
     (intersection-union; Berger, Technometrics 24, 1982). It is refuted when one of them is, and for
     that the level is shared among all of them and their looks (Bonferroni).
     """
-    if found.undecided or not found.has_number:
+    if comparison.undecided or not comparison.has_number:
         return ""
-    if found.holds:
-        return FOR if found.p <= found.level else ""
-    return AGAINST if found.p_against <= refuting_level(found, many) else ""
+    if comparison.holds:
+        return FOR if comparison.p <= comparison.level else ""
+    return AGAINST if comparison.p_against <= refuting_level(comparison, many) else ""
 
 
-def refuting_level(found: Comparison, many: int) -> float:
+def refuting_level(comparison: Comparison, many: int) -> float:
     """The level at which one of so many comparisons refutes their claim."""
-    return found.level if many == 1 else LEVEL / (many * found.looks)
+    return comparison.level if many == 1 else LEVEL / (many * comparison.looks)
 
 
 def _too_few(n: int) -> str:
@@ -396,8 +398,8 @@ def _spread(_check: Spread, what: str, data: tuple[Array, Array], level: float) 
     words = what.replace(" and ", " spreads less than ", 1)
     test = Test(n, ratio, low, high, p, NAN, p_against, NAN)
     seen = detectable_ratio(n, level)
-    found = _of(words, "ratio of spreads", test, holds=ratio < 1, seen=seen, borders=[1.0])
-    return replace(found, undecided=reason)
+    comparison = _of(words, "ratio of spreads", test, holds=ratio < 1, seen=seen, borders=[1.0])
+    return replace(comparison, undecided=reason)
 
 
 def _exponent(check: Exponent, what: str, data: Pairs, level: float) -> Comparison:
@@ -416,11 +418,11 @@ def _exponent(check: Exponent, what: str, data: Pairs, level: float) -> Comparis
 
 def slopes(check: Exponent, data: Pairs) -> Array:
     """The exponent of each seed's power law over the window of a check, (n,)."""
-    found = []
+    exponents = []
     for x, y in data:
         chosen = x >= check.from_
-        found.append(power_law(x[chosen], y[chosen])[1])
-    return np.array(found)
+        exponents.append(power_law(x[chosen], y[chosen])[1])
+    return np.array(exponents)
 
 
 def _monotone(check: Monotone, what: str, data: Pairs, level: float) -> Comparison:

@@ -174,8 +174,8 @@ def judge(paper: Paper, store: Store, claim: ClaimEntry) -> Verdict:
     verdict = by_default(paper, store, claim)
     if not claim.cases and verdict.observed in HOLDS:
         why = trivial.why(Evidence(paper, store, DEFAULT, FULL), claim.asked[0])
-        told = [f"{TRIVIAL}: {why}"] if why else []
-        verdict = replace(verdict, qualifiers=(*verdict.qualifiers, *told))
+        qualifiers = [f"{TRIVIAL}: {why}"] if why else []
+        verdict = replace(verdict, qualifiers=(*verdict.qualifiers, *qualifiers))
     known = known_readings(paper)
     others = {
         name: replace(_outcome(paper, store, claim, name, runs), control=known[name].control)
@@ -196,7 +196,7 @@ def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
     that for the claim where its numbers are on the claimed side, else that against it.
     """
     families = [group(one.qualifiers) for one in verdicts]
-    found = list(verdicts)
+    judged = list(verdicts)
     for family in set(families):
         places = [place for place, name in enumerate(families) if name == family]
         for name in ("p", "p_against"):
@@ -204,8 +204,8 @@ def with_q(verdicts: Sequence[Verdict]) -> list[Verdict]:
             for place, q in zip(places, adjusted, strict=True):
                 is_for = verdicts[place].observed in HOLDS
                 if is_for == (name == "p"):
-                    found[place] = replace(verdicts[place], q=float(q))
-    return found
+                    judged[place] = replace(verdicts[place], q=float(q))
+    return judged
 
 
 def with_history(
@@ -213,10 +213,10 @@ def with_history(
 ) -> list[Verdict]:
     """The verdicts of a whole ledger, each with what the lines of its paper's history say."""
     claims = {line["id"]: line for line in written(paper.entry)}
-    found = [(one, of(paper.entry, claims[one.id], lines)) for one in verdicts]
+    pairs = [(one, of(paper.entry, claims[one.id], lines)) for one in verdicts]
     return [
         replace(one, fixed=said, qualifiers=(*one.qualifiers, *said.qualifiers))
-        for one, said in found
+        for one, said in pairs
     ]
 
 
@@ -225,11 +225,11 @@ def runs(paper: Paper) -> list[AnyCurve]:
 
     Raises PlanError where none is planned under the default one.
     """
-    found: list[AnyCurve] = []
+    every: list[AnyCurve] = []
     for claim in stated(paper):
-        found += [*runs_of_claim(paper, claim), *null_runs(paper, claim)]
-        found += [run for wanted in readings_of(paper, claim).values() for run in wanted]
-    return found
+        every += [*runs_of_claim(paper, claim), *null_runs(paper, claim)]
+        every += [run for wanted in readings_of(paper, claim).values() for run in wanted]
+    return every
 
 
 def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[AnyCurve]]:
@@ -245,17 +245,17 @@ def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[AnyCurve]]:
             f"claim {claim.id}: unknown reading {', '.join(unknown)}; known:"
             f" {', '.join(known) or 'none'}"
         )
-    usual, found = [run.name for run in runs_of_claim(paper, claim)], {}
+    usual, planned = [run.name for run in runs_of_claim(paper, claim)], {}
     for reading in known:
         try:
             wanted = runs_of_claim(paper, claim, reading)
         except PlanError:
             wanted = []
         if wanted or reading in claim.readings:
-            found[reading] = wanted
+            planned[reading] = wanted
     return {
         reading: wanted
-        for reading, wanted in found.items()
+        for reading, wanted in planned.items()
         if [run.name for run in wanted] != usual
         and not (
             wanted and all(_compares_nothing(paper, one.check, reading) for one in claim.asked)
@@ -290,18 +290,18 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     """The verdict on the `planned` runs of a claim, which are those that the evidence reads."""
     store, wanted = evidence.store, {run.name: run for run in planned}
     every = compared(evidence, claim)
-    found, many = deciding(every), len(_admitted(every))
-    there = [one for one in found if not one.missing]
+    decisive, many = deciding(every), len(_admitted(every))
+    there = [one for one in decisive if not one.missing]
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
-    observed = _observed(found)
-    if is_faded := _has_faded(found, observed, many):
-        holds = observed == REPRODUCED and all(one.holds for one in found)
+    observed = _observed(decisive)
+    if is_faded := _has_faded(decisive, observed, many):
+        holds = observed == REPRODUCED and all(one.holds for one in decisive)
         observed = DIRECTION if holds else INCONCLUSIVE
     unmet = outside(evidence, claim) if there else ""
     reasons = standing(evidence, claim, planned, is_there=bool(there))
-    reasons += [] if any(one.decides == AGAINST for one in found) else _lacking(found)
+    reasons += [] if any(one.decides == AGAINST for one in decisive) else _lacking(decisive)
     most = max((one.first for one in every if not one.missing), default=0)
-    said = _qualifiers(claim, found, observed, data, is_outside=bool(unmet), is_faded=is_faded)
+    said = _qualifiers(claim, decisive, observed, data, is_outside=bool(unmet), is_faded=is_faded)
     if processors := _processors(evidence, claim):
         said.append(f"{SEVERAL_PROCESSORS}: {'; '.join(processors)}")
     if other := store.of_other_code(wanted.values()):
@@ -315,8 +315,8 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
         reasons=tuple(reasons),
         observed=observed,
         comparisons=tuple(every),
-        p=_p(found),
-        p_against=_p_against(found, many),
+        p=_p(decisive),
+        p_against=_p_against(decisive, many),
         q=math.nan,
         seeds=min((one.n for one in there), default=0),
         data="; ".join(data),
@@ -338,7 +338,7 @@ def _processors(evidence: Evidence, claim: ClaimEntry) -> list[str]:
         for part in parts_of(evidence, one.check)
     )
     each = [evidence.store.processors(runs) for runs in timed if len(runs) > 1]
-    return sorted({processor for found in each if len(found) > 1 for processor in found})
+    return sorted({processor for names in each if len(names) > 1 for processor in names})
 
 
 def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
@@ -354,7 +354,7 @@ def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
         for one, why in zip(claim.asked, unmet, strict=True)
         if not why
     )
-    found: list[Comparison] = []
+    comparisons: list[Comparison] = []
     for one, why in zip(claim.asked, unmet, strict=True):
         share = 0 if why else many
         mine = compare(evidence, one.check, deterministic=claim.deterministic, many=share)
@@ -363,20 +363,22 @@ def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
         elif mine and all(part.holds for part in mine):
             null = trivial.why(replace(evidence, first=FULL), one)
             why = f"{TRIVIAL}: {null}" if null else ""
-        found += [replace(part, what=f"{one.name}: {part.what}", apart=why) for part in mine]
-    return found
+        comparisons += [replace(part, what=f"{one.name}: {part.what}", apart=why) for part in mine]
+    return comparisons
 
 
-def deciding(found: Sequence[Comparison]) -> list[Comparison]:
+def deciding(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons that the outcome of a claim rests on: those of cases that decide; where
     none does, those that meet the hypotheses; else all.
     """
-    return [one for one in found if not one.apart] or _admitted(found) or list(found)
+    return (
+        [one for one in comparisons if not one.apart] or _admitted(comparisons) or list(comparisons)
+    )
 
 
-def _admitted(found: Sequence[Comparison]) -> list[Comparison]:
+def _admitted(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons of cases that meet the hypotheses."""
-    return [one for one in found if not one.apart.startswith(OUTSIDE)]
+    return [one for one in comparisons if not one.apart.startswith(OUTSIDE)]
 
 
 def _outcome(
@@ -387,15 +389,15 @@ def _outcome(
         return Outcome(NOT_RUN, NOT_RUN, (f"not planned at scale {paper.scale}",), 0)
     evidence = Evidence(paper, store, reading)
     try:
-        found = _judge(evidence, claim, planned)
+        verdict = _judge(evidence, claim, planned)
     except PlanError as error:  # a hypothesis about a curve that the check does not read
         return Outcome(NOT_RUN, NOT_RUN, (str(error),), 0)
-    judged = NOT_RUN if found.observed == NOT_RUN else found.verdict
+    judged = NOT_RUN if verdict.observed == NOT_RUN else verdict.verdict
     pairs = beside_default(paper, claim, reading)
     # beside the trace of a record
     reads = {metric(one.check.metric).reads if one.check.metric else "" for one in claim.asked}
     missing = [other.name for _, other in pairs if not store.has(other)]
-    if missing and judged != NOT_RUN and not _refuted_by(found, evidence, claim, pairs):
+    if missing and judged != NOT_RUN and not _refuted_by(verdict, evidence, claim, pairs):
         more = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
         why = f"{missing[0]}{more}: not run at scale {paper.scale}; the default's runs decide"
         return Outcome(NOT_RUN, NOT_RUN, (why,), 0, runs=len(pairs))
@@ -403,7 +405,7 @@ def _outcome(
         usual is not None and all(store.is_same(usual, other, what) for what in reads)
         for usual, other in pairs
     ]
-    parts = found.observed, found.reasons, found.seeds, found.comparisons
+    parts = verdict.observed, verdict.reasons, verdict.seeds, verdict.comparisons
     return Outcome(judged, *parts, runs=len(pairs), same_runs=sum(same))
 
 
@@ -422,19 +424,19 @@ def _refuted_by(
     )
 
 
-def _observed(found: Sequence[Comparison]) -> str:
+def _observed(comparisons: Sequence[Comparison]) -> str:
     """What the numbers say, whether or not they may decide."""
-    if not found:
+    if not comparisons:
         return NOTHING
-    if any(one.side == AGAINST for one in found):
+    if any(one.side == AGAINST for one in comparisons):
         return CONTRADICTED
-    if any(one.missing for one in found):
+    if any(one.missing for one in comparisons):
         return NOT_RUN
-    if any(not one.has_number for one in found):
+    if any(not one.has_number for one in comparisons):
         return NO_NUMBER
-    if all(one.side == FOR for one in found):
+    if all(one.side == FOR for one in comparisons):
         return REPRODUCED
-    return DIRECTION if all(one.holds or one.side == FOR for one in found) else INCONCLUSIVE
+    return DIRECTION if all(one.holds or one.side == FOR for one in comparisons) else INCONCLUSIVE
 
 
 def standing(
@@ -457,16 +459,18 @@ def standing(
     return [reason for reason in reasons if reason]
 
 
-def _lacking(found: Sequence[Comparison]) -> list[str]:
+def _lacking(comparisons: Sequence[Comparison]) -> list[str]:
     """Why these numbers do not decide the claim yet; empty if they do."""
-    missing = list(dict.fromkeys(one.missing for one in found if one.missing))
+    missing = list(dict.fromkeys(one.missing for one in comparisons if one.missing))
     reasons = missing[:1] + [f"and {len(missing) - 1} more"] * (len(missing) > 1)
-    reasons += [one.few for one in found if one.few]
-    if not found:
+    reasons += [one.few for one in comparisons if one.few]
+    if not comparisons:
         reasons.append("nothing to compare at this scale")
-    if any(not one.missing and not one.has_number for one in found):
+    if any(not one.missing and not one.has_number for one in comparisons):
         reasons.append("a comparison has no number at this budget")
-    return list(dict.fromkeys(reasons)) + sorted({one.undecided for one in found if one.undecided})
+    return list(dict.fromkeys(reasons)) + sorted(
+        {one.undecided for one in comparisons if one.undecided}
+    )
 
 
 def outside(evidence: Evidence, claim: ClaimEntry) -> str:
@@ -487,7 +491,7 @@ def _outside(evidence: Evidence, asked: Asked) -> str:
 
 def _qualifiers(
     claim: ClaimEntry,
-    found: Sequence[Comparison],
+    comparisons: Sequence[Comparison],
     observed: str,
     data: Sequence[str],
     *,
@@ -496,21 +500,23 @@ def _qualifiers(
 ) -> list[str]:
     """What the outcome of a claim is worth."""
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
-    said += [one.apart for one in found if one.apart.startswith(TRIVIAL)][:1]
+    said += [one.apart for one in comparisons if one.apart.startswith(TRIVIAL)][:1]
     said += [IMPLEMENTATION] * bool(claim.implementation)
     said += [ON_SUBSTITUTE] if any(map(is_substitute, data)) else []
-    said += [DISAGREE] if any(one.tests_disagree for one in found) else []
+    said += [DISAGREE] if any(one.tests_disagree for one in comparisons) else []
     return said + [FADED] * is_faded
 
 
-def _has_faded(found: Sequence[Comparison], observed: str, many: int) -> bool:
+def _has_faded(comparisons: Sequence[Comparison], observed: str, many: int) -> bool:
     """Whether an outcome rests on what the first look decided and later seeds show no longer: one
     comparison of those that all have to be shown, or all that refute the claim.
     """
-    early = [one for one in found if 0 < one.at < one.n]  # where nothing is drawn there is no look
+    early = [
+        one for one in comparisons if 0 < one.at < one.n
+    ]  # where nothing is drawn there is no look
     if observed == REPRODUCED:
         return any(not one.p <= one.level for one in early)
-    against = [one for one in found if one.side == AGAINST and not one.few]
+    against = [one for one in comparisons if one.side == AGAINST and not one.few]
     return (
         observed == CONTRADICTED
         and bool(against)
@@ -518,15 +524,15 @@ def _has_faded(found: Sequence[Comparison], observed: str, many: int) -> bool:
     )
 
 
-def _p(found: Sequence[Comparison]) -> float:
+def _p(comparisons: Sequence[Comparison]) -> float:
     """p of the whole claim: the largest of its comparisons, times how often they are looked at."""
-    values = [one.p * one.looks for one in found]
+    values = [one.p * one.looks for one in comparisons]
     return min(1.0, max(values)) if values and np.isfinite(values).all() else math.nan
 
 
-def _p_against(found: Sequence[Comparison], many: int) -> float:
+def _p_against(comparisons: Sequence[Comparison], many: int) -> float:
     """p against the whole claim: the smallest of its comparisons, times the number of all."""
-    values = [one.p_against * one.looks for one in found if np.isfinite(one.p_against)]
+    values = [one.p_against * one.looks for one in comparisons if np.isfinite(one.p_against)]
     return min(1.0, many * min(values)) if values else math.nan
 
 
@@ -539,8 +545,8 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
         return ""
     if required.column:
         rows = evidence.rows(check.study, check.rows)
-        found = np.concatenate([column(required.column) for _, column in rows])
-        values = [float(found.min()), float(found.max())] if len(found) else [math.nan]
+        numbers = np.concatenate([column(required.column) for _, column in rows])
+        values = [float(numbers.min()), float(numbers.max())] if len(numbers) else [math.nan]
         where = f"{required.column} of {check.study}"
     else:
         label, problem = required.curve, required.problem

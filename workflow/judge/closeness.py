@@ -152,31 +152,32 @@ class Experiment:
 
 def experiments(paper: Paper, store: Store) -> list[Experiment]:
     """The experiments of a paper with published numbers. Raises PlanError, BadRecords."""
-    found = []
+    every = []
     for name, entry in selection.experiments(paper).items():
         readings = {DEFAULT: 0, **_admitted(paper, entry.panels)}
         candidates = [
             Candidate(reading, tuple(_fits(paper, store, entry.panels, reading)), changes)
             for reading, changes in readings.items()
         ]
-        found.append(Experiment(name, tuple(entry.problems), tuple(candidates)))
-    return found
+        every.append(Experiment(name, tuple(entry.problems), tuple(candidates)))
+    return every
 
 
 def with_nearest(
-    paper: Paper, verdicts: Iterable[Verdict], found: Sequence[Experiment]
+    paper: Paper, verdicts: Iterable[Verdict], experiments: Sequence[Experiment]
 ) -> list[Verdict]:
     """The verdicts of a whole ledger, those of experiments with another nearest reading than the
     default one with what they come to under it.
     """
     claims = {claim.id: claim for claim in claims_of(paper)}
     return [
-        replace(one, nearest=_under_nearest(paper, claims[one.id], one, found)) for one in verdicts
+        replace(one, nearest=_under_nearest(paper, claims[one.id], one, experiments))
+        for one in verdicts
     ]
 
 
 def _under_nearest(
-    paper: Paper, claim: ClaimEntry, verdict: Verdict, found: Sequence[Experiment]
+    paper: Paper, claim: ClaimEntry, verdict: Verdict, experiments: Sequence[Experiment]
 ) -> Nearest | None:
     """None for a claim of no experiment, or of one whose nearest reading leaves its runs as they
     are. A side that the reading does not reproduce decides nothing.
@@ -185,7 +186,7 @@ def _under_nearest(
     if any(check.study for check in checks):
         return None
     asked = {problem for check in checks for problem in problems_of(paper, check)}
-    of_claim = next((one for one in found if asked <= set(one.problems)), None)
+    of_claim = next((one for one in experiments if asked <= set(one.problems)), None)
     if of_claim is None or of_claim.nearest.reading not in verdict.readings:
         return None
     outcome = verdict.readings[of_claim.nearest.reading]
@@ -338,8 +339,8 @@ def measured(paper: Paper, store: Store, panel: PublishedPanel, curve: Curve) ->
     theirs = store.values(base, panel.metric)[[others.index(seed) for seed in both]]
     length = min(ours.shape[1], theirs.shape[1])
     below = np.where(theirs[:, :length] == 0, np.nan, theirs[:, :length])
-    found: Array = ours[:, :length] / below
-    return found
+    ratios: Array = ours[:, :length] / below
+    return ratios
 
 
 def _distance(ours: float, published: float) -> float:
@@ -355,12 +356,12 @@ def _mean(scores: Iterable[float]) -> float:
     return sum(every) / len(every) if every else math.nan
 
 
-def as_markdown(found: Sequence[Experiment]) -> str:
+def as_markdown(experiments: Sequence[Experiment]) -> str:
     """How near every reading comes, a table an experiment; "" for a paper without numbers."""
-    if not found:
+    if not experiments:
         return ""
     parts = [f"## {TITLE}", RULES]
-    for one in found:
+    for one in experiments:
         nearest = render.quoted(one.nearest.reading or "the default one")
         parts += [
             f"### {render.quoted(one.name)}",
@@ -388,7 +389,7 @@ def _row(experiment: Experiment, candidate: Candidate) -> list[str]:
     ]
 
 
-def as_data(found: Sequence[Experiment]) -> dict[str, Any]:
+def as_data(experiments: Sequence[Experiment]) -> dict[str, Any]:
     """The same for verdicts.json, with every point as printed and in the nearest setting."""
     return {
         one.name: {
@@ -407,5 +408,5 @@ def as_data(found: Sequence[Experiment]) -> dict[str, Any]:
                 }.items()
             },
         }
-        for one in found
+        for one in experiments
     }

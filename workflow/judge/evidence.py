@@ -117,8 +117,8 @@ class Evidence:
         numbers = self.store.remembered(
             key, lambda: _summary(read.series(check, problem, label, variant)[1], check)
         )
-        found = dict(zip(read.seeds(curve), numbers, strict=True))
-        return {seed: found[seed] for seed in self.seeds(curve)}
+        by_seed = dict(zip(read.seeds(curve), numbers, strict=True))
+        return {seed: by_seed[seed] for seed in self.seeds(curve)}
 
     def curve(self, problem: str, label: str, variant: str = DEFAULT) -> Curve:
         return selection.curve_of(self.paper, problem, label, reading=self.reading, variant=variant)
@@ -164,7 +164,7 @@ def beside_default(
 
     Curves that only decide an optimum are left out. Raises PlanError where one is not planned.
     """
-    found: dict[str, tuple[Curve | None, Curve]] = {}
+    pairs: dict[str, tuple[Curve | None, Curve]] = {}
     for check in (one.check for one in claim.asked):
         for problem, label, variant in [] if check.study else each_read(paper, check, reading):
             own = selection.curve_of(paper, problem, label, reading=reading, variant=variant)
@@ -173,8 +173,8 @@ def beside_default(
             for other, name, at in read:
                 usual = selection.planned(paper, problem, name, at)
                 if usual is None or usual.name != other.name:
-                    found[other.name] = usual, other
-    return list(found.values())
+                    pairs[other.name] = usual, other
+    return list(pairs.values())
 
 
 def labels_of(evidence: Evidence, check: Check) -> Iterator[tuple[str, str]]:
@@ -214,12 +214,12 @@ def curves_of(
     """The runs of curves on problems, at all variants that a check reads, and what they are divided
     by.
     """
-    found: dict[str, Curve] = {}
+    runs: dict[str, Curve] = {}
     for problem, label in places:
         for variant in evidence.variants(check, problem, label):
             curve = evidence.curve(problem, label, variant)
-            found |= {run.name: run for run in (curve, *base_of(evidence.paper, check, curve))}
-    return tuple(found.values())
+            runs |= {run.name: run for run in (curve, *base_of(evidence.paper, check, curve))}
+    return tuple(runs.values())
 
 
 def sides(evidence: Evidence, check: Paired) -> Iterator[Compared]:

@@ -90,9 +90,9 @@ class Fixed:
             ("check", self.check, self.check_since),
             ("default settings of its runs", self.defaults, self.defaults_since),
         )
-        told = [_told(what, came, since, self.first_records) for what, came, since in sides]
+        said = [_told(what, came, since, self.first_records) for what, came, since in sides]
         first = day(self.first_records) if self.first_records else "none known when entered"
-        return f"Unchanged since then: {'; '.join(told)}. First records: {first}."
+        return f"Unchanged since then: {'; '.join(said)}. First records: {first}."
 
 
 def _told(what: str, came: str, since: str, first: str) -> str:
@@ -113,10 +113,10 @@ def read(root: Path) -> dict[str, dict[str, Line]]:
     path = root / LEDGER
     if not path.exists():
         return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
+    ledger = json.loads(path.read_text(encoding="utf-8"))
     return {
         paper: {claim: Line(**line) for claim, line in lines.items()}
-        for paper, lines in found.items()
+        for paper, lines in ledger.items()
     }
 
 
@@ -154,15 +154,15 @@ def named(entry: Entry, claim: Entry) -> set[tuple[str, str]]:
     """The entries that the runs of a claim have their defaults from, as a section and a key: what
     its check names, and what a study names in turn.
     """
-    words, found = set[str](), set[tuple[str, str]]()
+    words, entries = set[str](), set[tuple[str, str]]()
     model = AppendixEntry if "kind" in claim else ClaimEntry
     for check in (one.check for one in model.model_validate(claim).asked):
         words |= set(_words(check.model_dump(exclude_unset=True)))
         if check.study:
             words |= set(_words(_keyed(entry, "studies").get(check.study, {})))
-            found.add(("studies", check.study))
+            entries.add(("studies", check.study))
         elif not check.problems:  # then it is of all of them
-            found |= {("problems", problem) for problem in _keyed(entry, "problems")}
+            entries |= {("problems", problem) for problem in _keyed(entry, "problems")}
         if isinstance(check, Summarised) and check.variants == "all":
             words |= set(_keyed(entry, "variants"))
     for word in words:
@@ -174,14 +174,14 @@ def named(entry: Entry, claim: Entry) -> set[tuple[str, str]]:
             ("readings", reading),
             ("variants", variant or algorithm),
         )
-        found |= {(section, key) for section, key in parts if key in _keyed(entry, section)}
-    return found
+        entries |= {(section, key) for section, key in parts if key in _keyed(entry, section)}
+    return entries
 
 
 def _keyed(entry: Entry, section: str) -> dict[str, Any]:
     """A section of a paper's YAML by names, also where it is a list."""
-    found = entry.get(section, {})
-    return {line["id"]: line for line in found} if isinstance(found, list) else dict(found)
+    content = entry.get(section, {})
+    return {line["id"]: line for line in content} if isinstance(content, list) else dict(content)
 
 
 def _words(value: Any) -> Iterable[str]:
@@ -221,7 +221,7 @@ def _plain(value: Any) -> Any:
 def lines(paper: Paper, root: Path, known: Mapping[str, Line], now: str) -> dict[str, Line]:
     """The lines of a paper's claims, from those that are known."""
     evidence = Evidence(paper, Store(paper, root))
-    found = {}
+    entered = {}
     for claim, line_of in zip(stated(paper), written(paper.entry), strict=True):
         line = known.get(claim.id, Line())
         if not line.first_records and any(
@@ -235,18 +235,18 @@ def lines(paper: Paper, root: Path, known: Mapping[str, Line], now: str) -> dict
             line = replace(line, check=check, check_since=now, check_came=came)
         if defaults != line.defaults:
             line = replace(line, defaults=defaults, defaults_since=now, defaults_came=came)
-        found[claim.id] = line
-    return found
+        entered[claim.id] = line
+    return entered
 
 
 def _is_published(curve: AnyCurve, paper: str, root: Path) -> bool:
     return any((root / PUBLISHED).glob(f"*/{paper}/{'/'.join(curve.place)}.parquet"))
 
 
-def text_of(found: Mapping[str, Mapping[str, Line]]) -> str:
+def text_of(ledger: Mapping[str, Mapping[str, Line]]) -> str:
     """The ledger as it is written: a line a claim."""
     parts = []
-    for paper, claims in sorted(found.items()):
+    for paper, claims in sorted(ledger.items()):
         rows = [f"{json.dumps(key)}: {json.dumps(asdict(claims[key]))}" for key in sorted(claims)]
         parts.append(f"{json.dumps(paper)}: {{\n" + ",\n".join(rows) + "\n}")
     return "{\n" + ",\n".join(parts) + "\n}\n"
@@ -254,15 +254,15 @@ def text_of(found: Mapping[str, Mapping[str, Line]]) -> str:
 
 def wrong(root: Path) -> list[str]:
     """What the ledger does not say of the claims as they stand, in sentences. Raises PlanError."""
-    known, found = read(root), []
+    known, sentences = read(root), []
     for name in papers(root):
         entry, said = load(name, "paper", root=root).entry, known.pop(name, {})
         there = {str(claim["id"]): claim for claim in written(entry)}
         for key, claim in there.items():
             judged = of(entry, claim, said)
             if judged.check == UNENTERED:
-                found.append(f"{LEDGER}: expected a line of {name}'s claim {key}, found none")
-            found += [
+                sentences.append(f"{LEDGER}: expected a line of {name}'s claim {key}, found none")
+            sentences += [
                 f"{LEDGER}: the {part} of {name}'s claim {key} changed since {day(since)}"
                 for part, came, since in (
                     ("check", judged.check, judged.check_since),
@@ -270,8 +270,8 @@ def wrong(root: Path) -> list[str]:
                 )
                 if came == ALTERED
             ]
-        found += [f"{LEDGER}: {name} has no claim {key}" for key in said if key not in there]
-    return found + [f"{LEDGER}: there is no paper {name}" for name in known]
+        sentences += [f"{LEDGER}: {name} has no claim {key}" for key in said if key not in there]
+    return sentences + [f"{LEDGER}: there is no paper {name}" for name in known]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -288,7 +288,7 @@ def main(arguments: list[str] | None = None) -> int:
             print("".join(f"error: {sentence}\n" for sentence in errors), end="", file=sys.stderr)
             return int(bool(errors))
         now, known = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}", read(options.root)
-        found = {
+        ledger = {
             name: lines(
                 load(name, "paper", root=options.root), options.root, known.get(name, {}), now
             )
@@ -298,6 +298,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     with atomic(options.root / LEDGER) as temporary:
-        temporary.write_text(text_of(found), encoding="utf-8")
-    print(f"wrote {LEDGER}: {sum(map(len, found.values()))} claims", file=sys.stderr)
+        temporary.write_text(text_of(ledger), encoding="utf-8")
+    print(f"wrote {LEDGER}: {sum(map(len, ledger.values()))} claims", file=sys.stderr)
     return 0

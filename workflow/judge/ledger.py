@@ -43,7 +43,7 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
     beside = closeness.experiments(paper, store)
     verdicts = closeness.with_nearest(paper, verdicts, beside)
     mixed, is_partial = store.mixed(), store.partial and store.is_short(paper.every_curve)
-    told = {
+    ways = {
         one.id: settings.ways(paper, claim, one)
         for claim, one in zip(claims, verdicts, strict=True)
     }
@@ -53,12 +53,12 @@ def write(store: Store, folder: Path) -> pd.DataFrame:
             paper, verdicts, mixed, closeness.as_markdown(beside), appendix
         ),
         "verdicts.json": as_json(
-            paper, verdicts, beside, appendix, told=told, partial=is_partial, mixed=mixed
+            paper, verdicts, beside, appendix, ways=ways, partial=is_partial, mixed=mixed
         ),
         "verdicts.csv": table[settings.CSV].to_csv(
             index=False, float_format="%.6g", lineterminator="\n"
         ),
-        "claims-by-settings.md": settings.as_markdown(paper, verdicts, table, told),
+        "claims-by-settings.md": settings.as_markdown(paper, verdicts, table, ways),
     }
     tables = {
         "verdicts": table,
@@ -80,20 +80,20 @@ def as_json(
     beside: Sequence[Experiment] = (),
     appendix: Sequence[Verdict] = (),
     *,
-    told: Mapping[str, Mapping[str, str]] | None = None,
+    ways: Mapping[str, Mapping[str, str]] | None = None,
     partial: bool = False,
     mixed: Sequence[str] = (),
 ) -> str:
     """All verdicts and comparisons, those of the appendix apart, and published numbers beside ours;
     whether records may be missing, and sentences on kernels and versions that are mixed in them.
-    `told` has the ways of each claim.
+    `ways` has those of each claim.
     """
     whole = {
         "paper": paper.name,
         "scale": paper.scale,
         "partial": partial,
         "mixed": mixed,
-        "claims": [{**entry(one), "ways": (told or {}).get(one.id, {})} for one in verdicts],
+        "claims": [{**entry(one), "ways": (ways or {}).get(one.id, {})} for one in verdicts],
         "published": closeness.as_data(beside),
         "appendix": [entry(verdict) for verdict in appendix],
         "readings": {name: str(reading) for name, reading in known_readings(paper).items()},
@@ -113,9 +113,9 @@ def entry(verdict: Verdict) -> dict[str, Any]:
     }
 
 
-def comparison(told: Mapping[str, Any]) -> Comparison:
+def comparison(line: Mapping[str, Any]) -> Comparison:
     """A comparison as a verdicts.json has it."""
-    known = {field.name: told[field.name] for field in fields(Comparison) if field.name in told}
+    known = {field.name: line[field.name] for field in fields(Comparison) if field.name in line}
     null = {name: math.nan for name, value in known.items() if value is None}  # NaN or infinity
     return Comparison(**{**known, **null})
 

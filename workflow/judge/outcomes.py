@@ -74,10 +74,12 @@ def stood_in(data: str) -> str:
 
 def unverified(data: Iterable[str]) -> str:
     """Which tables no checksum confirms, of what runs say that they are made of; "" if none is."""
-    found = sorted({one for said in data for one in said.split(", ") if one.startswith(UNVERIFIED)})
+    tables = sorted(
+        {one for said in data for one in said.split(", ") if one.startswith(UNVERIFIED)}
+    )
     return (
-        f"UNVERIFIED DATA: {', '.join(one.removeprefix(UNVERIFIED) for one in found)}"
-        if found
+        f"UNVERIFIED DATA: {', '.join(one.removeprefix(UNVERIFIED) for one in tables)}"
+        if tables
         else ""
     )
 
@@ -95,19 +97,21 @@ def why_apart(kind: str, qualifiers: Iterable[str], observed: str) -> str:
     said = WHY_APART[kind]
     if kind == "control" or observed == NOT_RUN:
         return said
-    found = next((one for one in qualifiers if one.startswith(said)), "")
-    return found.removesuffix(f": observed {observed}") or f"{said}, which these runs do not show"
+    computed = next((one for one in qualifiers if one.startswith(said)), "")
+    return (
+        computed.removesuffix(f": observed {observed}") or f"{said}, which these runs do not show"
+    )
 
 
 def tally(claims: Iterable[Mapping[str, Any]], *, nearest: bool = False) -> dict[str, Counter[str]]:
     """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones.
     `nearest` counts what a claim comes to in the nearest setting, where that is another one.
     """
-    found: dict[str, Counter[str]] = {name: Counter() for name in ("", *GROUPS)}
+    counts: dict[str, Counter[str]] = {name: Counter() for name in ("", *GROUPS)}
     for claim in claims:
         judged = (nearest and claim.get("nearest")) or claim
-        found[group(claim.get("qualifiers", ()))][judged["verdict"]] += 1
-    return found
+        counts[group(claim.get("qualifiers", ()))][judged["verdict"]] += 1
+    return counts
 
 
 def listed(count: Counter[str]) -> str:

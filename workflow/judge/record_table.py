@@ -30,7 +30,7 @@ def frame(store: Store) -> pd.DataFrame:
         algorithm, budget = "", 0
         if isinstance(curve, Curve):
             algorithm, budget = curve.algorithm_entry["is"], curve.budget
-        told = {
+        of_curve = {
             "problem": problem,
             "curve": label,
             "names": ", ".join(sorted(names.get((problem, curve.name), []))),
@@ -42,7 +42,7 @@ def frame(store: Store) -> pd.DataFrame:
             made = header["provenance"]
             versions = {"python": made["python"], **made["libraries"]}
             rows.append(
-                told
+                of_curve
                 | {
                     "seed": seed,
                     "status": header.get("status", "complete"),

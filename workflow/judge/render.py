@@ -87,11 +87,11 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
     """
     if not verdicts:
         return ["no claims"]
-    told = [asdict(verdict) for verdict in verdicts]
-    plain, *others = tally(told).items()
+    entries = [asdict(verdict) for verdict in verdicts]
+    plain, *others = tally(entries).items()
     ways = {"": listed(plain[1]) or "no plain claims"}
     if any(verdict.nearest for verdict in verdicts):
-        ways = {"As printed: ": ways[""], "Nearest: ": listed(tally(told, nearest=True)[""])}
+        ways = {"As printed: ": ways[""], "Nearest: ": listed(tally(entries, nearest=True)[""])}
     groups = [f"* {name}: {counted(count)}" for name, count in others if count]
     apart = ["Counted apart:\n\n" + "\n".join(groups)] if groups else []
     return [*(way + counts for way, counts in ways.items()), *apart, *_kept(verdicts)]
@@ -119,11 +119,11 @@ def _history(verdicts: Sequence[Verdict]) -> str:
     """Of how many claims check and defaults were fixed before the first records: of those alone
     that have some, since what has none was fixed before nothing.
     """
-    told = [one.fixed for one in verdicts if one.fixed is not None]
-    judged = [one for one in told if one.first_records or one.check == UNENTERED]
-    if not told:
+    fixed = [one.fixed for one in verdicts if one.fixed is not None]
+    judged = [one for one in fixed if one.first_records or one.check == UNENTERED]
+    if not fixed:
         return ""
-    none = f"; {len(told) - len(judged)} more have no records yet" * (len(told) > len(judged))
+    none = f"; {len(fixed) - len(judged)} more have no records yet" * (len(fixed) > len(judged))
     checks = sum(one.check == BEFORE for one in judged)
     defaults = sum(one.defaults == BEFORE for one in judged)
     return (
@@ -146,7 +146,7 @@ def in_full(verdict: Verdict) -> str:
 
 def quoted(text: object) -> str:
     """A text for one line of Markdown, or one cell of a table, that is shown as it is."""
-    return MARKUP.sub(lambda found: f"\\{found[0]}", " ".join(str(text).split()))
+    return MARKUP.sub(lambda mark: f"\\{mark[0]}", " ".join(str(text).split()))
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -203,10 +203,10 @@ def _in_short(one: Verdict | Nearest) -> str:
 
 def _nearest(verdict: Verdict) -> str:
     """The verdict in the nearest setting with its reasons."""
-    found = verdict.nearest
-    if found is None:
+    nearest = verdict.nearest
+    if nearest is None:
         return ""
-    full = outcomes.in_full(found.verdict, (), found.reasons, found.observed)
+    full = outcomes.in_full(nearest.verdict, (), nearest.reasons, nearest.observed)
     return f"In the nearest setting: **{quoted(full)}**"
 
 

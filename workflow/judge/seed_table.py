@@ -42,11 +42,11 @@ def frame(paper: Paper, store: Store, verdicts: Sequence[Verdict]) -> pd.DataFra
     lines = {claim.id: claim for claim in stated(paper)}
     columns: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for verdict in verdicts:
-        for setting, found in verdict.settings.items():
-            if not found.was_run or found.is_same_run:
+        for setting, outcome in verdict.settings.items():
+            if not outcome.was_run or outcome.is_same_run:
                 continue
             reading = DEFAULT if setting == AS_PRINTED else setting
-            weakness = [one.weakness for one in found.comparisons]
+            weakness = [one.weakness for one in outcome.comparisons]
             evidence = Evidence(paper, store, reading)
             for what, seen, numbers in _parts(evidence, lines[verdict.id], weakness):
                 many = len(seen)

@@ -64,52 +64,52 @@ def frame(verdicts: Iterable[Verdict]) -> pd.DataFrame:
     The weakest comparison of a claim comes first; a claim without comparisons has one row.
     """
     rows = [
-        {"claim": verdict.id, "setting": setting, **_of_outcome(found), **numbers}
+        {"claim": verdict.id, "setting": setting, **_of_outcome(outcome), **numbers}
         for verdict in verdicts
-        for setting, found in verdict.settings.items()
-        for numbers in _of_comparisons(found)
+        for setting, outcome in verdict.settings.items()
+        for numbers in _of_comparisons(outcome)
     ]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _of_outcome(found: Outcome) -> dict[str, object]:
-    told = {name: getattr(found, name) for name in ("observed", "seeds", "runs", "same_runs")}
+def _of_outcome(outcome: Outcome) -> dict[str, object]:
+    plain = {name: getattr(outcome, name) for name in ("observed", "seeds", "runs", "same_runs")}
     return {
-        "outcome": found.counts_as,
-        "reasons": "; ".join(found.reasons),
-        "control": found.control,
-        **told,
+        "outcome": outcome.counts_as,
+        "reasons": "; ".join(outcome.reasons),
+        "control": outcome.control,
+        **plain,
     }
 
 
-def _of_comparisons(found: Outcome) -> list[dict[str, object]]:
+def _of_comparisons(outcome: Outcome) -> list[dict[str, object]]:
     return [
         {
             "comparison": one.what,
             "decides": one.decides,
             **{name: value for name, value in asdict(one).items() if name in NUMBERS},
         }
-        for one in sorted(found.comparisons, key=lambda one: one.weakness)
+        for one in sorted(outcome.comparisons, key=lambda one: one.weakness)
     ] or [{"comparison": "", "kind": "", "n": 0, "decides": ""}]
 
 
 def by_setting(table: pd.DataFrame) -> pd.DataFrame:
     """A row for each claim and setting, with its weakest comparison."""
-    found = table.drop_duplicates(["claim", "setting"])
-    return found.assign(is_same=(found["runs"] > 0) & (found["runs"] == found["same_runs"]))
+    weakest = table.drop_duplicates(["claim", "setting"])
+    return weakest.assign(is_same=(weakest["runs"] > 0) & (weakest["runs"] == weakest["same_runs"]))
 
 
 def others(table: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """Of each claim the other settings that may say something else than the paper as printed."""
-    found = by_setting(table)
-    kept = (found["setting"] != AS_PRINTED) & ~found["is_same"] & ~found["control"]
-    return {str(claim): rows for claim, rows in found[kept].groupby("claim", sort=False)}
+    weakest = by_setting(table)
+    kept = (weakest["setting"] != AS_PRINTED) & ~weakest["is_same"] & ~weakest["control"]
+    return {str(claim): rows for claim, rows in weakest[kept].groupby("claim", sort=False)}
 
 
 def as_printed(table: pd.DataFrame) -> dict[str, str]:
     """The outcome of each claim as printed."""
-    found = by_setting(table)
-    usual = found[found["setting"] == AS_PRINTED]
+    weakest = by_setting(table)
+    usual = weakest[weakest["setting"] == AS_PRINTED]
     return dict(zip(usual["claim"], usual["outcome"], strict=True))
 
 
@@ -125,11 +125,11 @@ def matrix(table: pd.DataFrame) -> pd.DataFrame:
     """The marks of claims (rows) under settings (columns): the claims that a setting changes, and
     the settings under which something was run. Blank: the setting changes no run of the claim.
     """
-    found = by_setting(table)
-    changed = found.loc[found["setting"] != AS_PRINTED, "claim"].unique()
-    there = found.loc[(found["observed"] != NOT_RUN) | found["is_same"], "setting"].unique()
+    weakest = by_setting(table)
+    changed = weakest.loc[weakest["setting"] != AS_PRINTED, "claim"].unique()
+    there = weakest.loc[(weakest["observed"] != NOT_RUN) | weakest["is_same"], "setting"].unique()
     seen = [AS_PRINTED, *(name for name in there if name != AS_PRINTED)]
-    marks = found.assign(mark=found.apply(mark, axis=1) if len(found) else "")
+    marks = weakest.assign(mark=weakest.apply(mark, axis=1) if len(weakest) else "")
     wide = marks.pivot(index="claim", columns="setting", values="mark")
     return wide.reindex(index=changed, columns=seen).fillna("")
 
@@ -175,10 +175,10 @@ def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:
     same = tested = 0
     rivals = others(table)
     for name in decided:
-        found = rivals[name]["outcome"] if name in rivals else pd.Series(dtype=str)
-        found = found[~found.isin([NOT_RUN, UNDECIDED])]
-        tested += bool(len(found))
-        same += bool(len(found)) and bool((found.isin(HOLDS) == (usual[name] in HOLDS)).all())
+        outcomes = rivals[name]["outcome"] if name in rivals else pd.Series(dtype=str)
+        outcomes = outcomes[~outcomes.isin([NOT_RUN, UNDECIDED])]
+        tested += bool(len(outcomes))
+        same += bool(len(outcomes)) and bool((outcomes.isin(HOLDS) == (usual[name] in HOLDS)).all())
     return same, tested, len(decided) - tested
 
 
@@ -187,13 +187,13 @@ def ways(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> dict[str, str]:
     kept = [one for one in verdict.settings.values() if not one.control]
     usual = kept[0].counts_as
     nearest = verdict.nearest.verdict if verdict.nearest else usual
-    found = {
+    every = {
         AS_PRINTED: usual,
         "nearest": nearest if "published" in paper.entry else "",
         "as in the public code": _public(paper, claim, verdict),
         "under any reading": min((one.counts_as for one in kept), key=BEST.index),
     }
-    return {way: outcome for way, outcome in found.items() if outcome}
+    return {way: outcome for way, outcome in every.items() if outcome}
 
 
 def _public(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> str:
@@ -219,25 +219,25 @@ def _public(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> str:
 
 def counts(ways_of_claims: Iterable[Mapping[str, str]]) -> dict[str, Counter[str]]:
     """How many claims come to what, in each way that says something of one."""
-    found: dict[str, Counter[str]] = {}
-    for told in ways_of_claims:
-        for way, outcome in told.items():
-            found.setdefault(way, Counter())[outcome] += 1
-    return {way: found[way] for way in WAYS if way in found}
+    tallies: dict[str, Counter[str]] = {}
+    for of_claim in ways_of_claims:
+        for way, outcome in of_claim.items():
+            tallies.setdefault(way, Counter())[outcome] += 1
+    return {way: tallies[way] for way in WAYS if way in tallies}
 
 
 def as_markdown(
     paper: Paper,
     verdicts: Sequence[Verdict],
     table: pd.DataFrame,
-    told: Mapping[str, Mapping[str, str]],
+    ways_of_claims: Mapping[str, Mapping[str, str]],
 ) -> str:
-    """claims-by-settings.md; `told` has the ways of each claim, `table` those of others, too."""
+    """claims-by-settings.md, of the ways of each claim; `table` has comparisons of others, too."""
     table = table[table["claim"].isin([one.id for one in verdicts])]
     plain = [one for one in verdicts if not group(one.qualifiers)]
     rows = [
         [way, str(sum(count[kind] for kind in HOLDS)), *(str(count[kind]) for kind in KINDS)]
-        for way, count in counts(told[one.id] for one in plain).items()
+        for way, count in counts(ways_of_claims[one.id] for one in plain).items()
     ]
     marks, said = matrix(table), sentences(table)
     names = list(marks.columns[1:])

@@ -27,8 +27,8 @@ REPEATS = 1000  # resampled claims: a share of 0.9 has a standard error of 0.01
 
 def why(evidence: Evidence, asked: Asked) -> str:
     """What makes the check of a claim hold by itself, in words; "" if nothing that it names."""
-    found = (_why(evidence, asked.check, null) for null in asked.null_model)
-    return next(filter(None, found), "")
+    reasons = (_why(evidence, asked.check, null) for null in asked.null_model)
+    return next(filter(None, reasons), "")
 
 
 def _why(evidence: Evidence, check: AnyCheck, null: NullModel) -> str:
@@ -91,11 +91,11 @@ def _by_luck(evidence: Evidence, check: AnyCheck, label: str) -> float:
                 return False
         return True
 
-    found = list[bool]()
+    passed = list[bool]()
     may_fail = round((1 - PASSES) * REPEATS)  # beyond it the other draws change nothing
-    while len(found) < REPEATS and found.count(False) <= may_fail:
-        found.append(passes())
-    return float(np.mean(found))
+    while len(passed) < REPEATS and passed.count(False) <= may_fail:
+        passed.append(passes())
+    return float(np.mean(passed))
 
 
 def _pool(evidence: Evidence, own: Curve, label: str) -> Array:

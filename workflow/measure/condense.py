@@ -31,27 +31,27 @@ CLOCK = ("started", "seconds")  # beside `finished`, when an asynchronous evalua
 TRACES = "traces"  # hashes of the parts of a trace that `Store.is_same` compares
 
 
-def condensed(found: Record) -> Kept:
+def condensed(record: Record) -> Kept:
     """What is kept of a record; of that of a study all."""
-    if "study" in found.header:
-        return Kept(found.header, found.columns if found.rows else {})
-    header = {**found.header, TRACES: parts_of_trace(found)}
-    if not found.rows:
+    if "study" in record.header:
+        return Kept(record.header, record.columns if record.rows else {})
+    header = {**record.header, TRACES: parts_of_trace(record)}
+    if not record.rows:
         return Kept(header, {})
     columns: Columns = {}
     some: dict[str, Some] = {}
-    for name, values, single in _kept(found):
-        rows = np.arange(found.rows)
+    for name, values, single in _kept(record):
+        rows = np.arange(record.rows)
         if (single or name.startswith(f"{REPORTS}.")) and _is_noisy(values):
-            rows, single = sampled(found.rows), True
+            rows, single = sampled(record.rows), True
         shown = values.astype(np.float32) if single else values
         if name.startswith(f"{REPORTS}."):
             shown = shown.astype(np.float64)  # one type, whichever seeds are sampled
-        if len(rows) < found.rows:
+        if len(rows) < record.rows:
             some[name] = rows, shown[rows]
         else:
             columns[name] = shown
-    return Kept({**header, **_extremes(found)}, columns, some)
+    return Kept({**header, **_extremes(record)}, columns, some)
 
 
 def restored(kept: Kept) -> Record:
@@ -80,13 +80,13 @@ def sampled(rows: int) -> NDArray[np.int64]:
     return np.unique(np.rint([*even, *log]).astype(np.int64))
 
 
-def parts_of_trace(found: Record) -> dict[str, str]:
+def parts_of_trace(record: Record) -> dict[str, str]:
     """Hashes of the optimizer's diagnostics, of what it recommends at the end, and of all the rest
     of a trace, under "".
     """
-    reports = {n: v for n, v in found.columns.items() if n.startswith(f"{REPORTS}.")}
-    others = {n: v for n, v in found.columns.items() if n not in reports}
-    recommended = json.dumps(found.header.get(RECOMMENDATION), sort_keys=True)
+    reports = {n: v for n, v in record.columns.items() if n.startswith(f"{REPORTS}.")}
+    others = {n: v for n, v in record.columns.items() if n not in reports}
+    recommended = json.dumps(record.header.get(RECOMMENDATION), sort_keys=True)
     return {
         "": trace_hash(others),
         REPORTS: trace_hash(reports),
@@ -94,26 +94,26 @@ def parts_of_trace(found: Record) -> dict[str, str]:
     }
 
 
-def _kept(found: Record) -> Iterator[tuple[str, NDArray, bool]]:
+def _kept(record: Record) -> Iterator[tuple[str, NDArray, bool]]:
     """Name and values of each column that is kept, and whether single precision is enough."""
-    left_out = (*OBSERVED, *(CLOCK if "finished" in found.columns else ()))
-    for name, values in found.columns.items():
+    left_out = (*OBSERVED, *(CLOCK if "finished" in record.columns else ()))
+    for name, values in record.columns.items():
         if name not in left_out and not name.startswith(f"{TIME}."):
             yield name, values, False
-    if metrics.is_constrained(found):
-        yield metrics.FEASIBLE, metrics.feasible(found), False
-    if not metrics.is_on_arms(found):
-        yield metrics.CENTRE, metrics.centre_distance(found), True
-    yield SPENT, np.cumsum(found.columns[ASK] + found.columns[TELL]), True
+    if metrics.is_constrained(record):
+        yield metrics.FEASIBLE, metrics.feasible(record), False
+    if not metrics.is_on_arms(record):
+        yield metrics.CENTRE, metrics.centre_distance(record), True
+    yield SPENT, np.cumsum(record.columns[ASK] + record.columns[TELL]), True
 
 
-def _extremes(found: Record) -> dict[str, object]:
+def _extremes(record: Record) -> dict[str, object]:
     """What stays of the queries in a box, for the header; of a recommendation its value alone."""
-    if metrics.is_on_arms(found):
+    if metrics.is_on_arms(record):
         return {}
-    recommended = dict(found.header.get(RECOMMENDATION, {}))
+    recommended = dict(record.header.get(RECOMMENDATION, {}))
     recommended.pop("query", None)
-    best, farthest = metrics.best_design(found), metrics.farthest_query(found)
+    best, farthest = metrics.best_design(record), metrics.farthest_query(record)
     return {
         **({RECOMMENDATION: recommended} if recommended else {}),
         metrics.BEST: {"row": best.row, "query": best.query.tolist(), "g": best.g.tolist()},

@@ -43,162 +43,162 @@ class Metric:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-def cumulative_regret(found: Record) -> Array:
+def cumulative_regret(record: Record) -> Array:
     """Sum over the evaluations so far of the optimum minus the true value."""
-    return np.cumsum(found.header["best"] - found.columns["true"])
+    return np.cumsum(record.header["best"] - record.columns["true"])
 
 
-def simple_regret(found: Record) -> Array:
+def simple_regret(record: Record) -> Array:
     """The optimum minus the best true value evaluated so far."""
-    return found.header["best"] - np.maximum.accumulate(found.columns["true"])
+    return record.header["best"] - np.maximum.accumulate(record.columns["true"])
 
 
-def mean_regret(found: Record) -> Array:
+def mean_regret(record: Record) -> Array:
     """Mean regret of the evaluations so far after the initial design: what one of them drawn
     uniformly is expected to cost.
     """
-    regret, later = found.header["best"] - found.columns["true"], found.columns["batch"] > 0
+    regret, later = record.header["best"] - record.columns["true"], record.columns["batch"] > 0
     with np.errstate(invalid="ignore"):
         return np.cumsum(regret * later) / np.cumsum(later)  # NaN within the design
 
 
-def final_regret(found: Record) -> Array:
+def final_regret(record: Record) -> Array:
     """Mean regret of the last tenth of the evaluations: what the arm that a run has settled on
     costs a step.
     """
-    last = max(1, found.rows // 10)
-    return np.array([found.header["best"] - found.columns["true"][-last:].mean()])
+    last = max(1, record.rows // 10)
+    return np.array([record.header["best"] - record.columns["true"][-last:].mean()])
 
 
-def recommendation_regret(found: Record) -> Array:
+def recommendation_regret(record: Record) -> Array:
     """The optimum minus the true value of what the optimizer would return at its end."""
-    return np.array([found.header["best"] - found.header["recommendation"]["true"]])
+    return np.array([record.header["best"] - record.header["recommendation"]["true"]])
 
 
-def stuck(found: Record) -> Array:
+def stuck(record: Record) -> Array:
     """1 where the recommendation at the end is not optimal; its mean over the seeds is a share."""
-    return (recommendation_regret(found) > OPTIMAL).astype(np.float64)
+    return (recommendation_regret(record) > OPTIMAL).astype(np.float64)
 
 
-def feasible(found: Record) -> NDArray[np.bool_]:
+def feasible(record: Record) -> NDArray[np.bool_]:
     """Whether each evaluation is feasible by its true values; without constraints all are."""
-    if FEASIBLE in found.columns:
-        return found.columns[FEASIBLE]
-    return np.all(found.columns.get("true_g", np.empty((found.rows, 0))) <= 0, axis=1)
+    if FEASIBLE in record.columns:
+        return record.columns[FEASIBLE]
+    return np.all(record.columns.get("true_g", np.empty((record.rows, 0))) <= 0, axis=1)
 
 
-def best_feasible(found: Record) -> Array:
+def best_feasible(record: Record) -> Array:
     """The least true objective, as a paper minimises it, of the feasible evaluations so far;
     infinite before the first one.
     """
-    return np.minimum.accumulate(np.where(feasible(found), -found.columns["true"], np.inf))
+    return np.minimum.accumulate(np.where(feasible(record), -record.columns["true"], np.inf))
 
 
-def mean_objective(found: Record) -> Array:
+def mean_objective(record: Record) -> Array:
     """Mean true objective, as a paper minimises it, of the evaluations so far."""
-    return np.cumsum(-found.columns["true"]) / np.arange(1, found.rows + 1)
+    return np.cumsum(-record.columns["true"]) / np.arange(1, record.rows + 1)
 
 
-def centre_distance(found: Record) -> Array:
+def centre_distance(record: Record) -> Array:
     """How far a variable lies from the centre of its range, the mean over the variables: 1/4 at
     uniform points, at most 1/2.
     """
-    if CENTRE in found.columns:
-        return found.columns[CENTRE].astype(np.float64)
-    return np.abs(found.columns["query"] - 0.5).mean(axis=1)
+    if CENTRE in record.columns:
+        return record.columns[CENTRE].astype(np.float64)
+    return np.abs(record.columns["query"] - 0.5).mean(axis=1)
 
 
-def best_feasible_iterate(found: Record) -> Array:
+def best_feasible_iterate(record: Record) -> Array:
     """As `best_feasible`, of the evaluations at iterates alone: the optimizer reports the role 1 of
     a query.
     """
-    iterates = feasible(found) & (reported("role")(found) == 1)
-    return np.minimum.accumulate(np.where(iterates, -found.columns["true"], np.inf))
+    iterates = feasible(record) & (reported("role")(record) == 1)
+    return np.minimum.accumulate(np.where(iterates, -record.columns["true"], np.inf))
 
 
-def best_feasible_by_iteration(found: Record) -> Array:
+def best_feasible_by_iteration(record: Record) -> Array:
     """`best_feasible` at the end of each iteration that the optimizer reports, one entry each; NaN
     where it reports none.
     """
-    iteration = reported("iteration")(found)
+    iteration = reported("iteration")(record)
     last = np.flatnonzero(np.diff(iteration, append=np.inf) > 0)
-    return best_feasible(found)[last] if len(last) else np.array([np.nan])
+    return best_feasible(record)[last] if len(last) else np.array([np.nan])
 
 
-def feasible_evaluations(found: Record) -> Array:
+def feasible_evaluations(record: Record) -> Array:
     """How many evaluations after the initial design are feasible so far."""
-    return np.cumsum(feasible(found) & (found.columns["batch"] > 0)).astype(np.float64)
+    return np.cumsum(feasible(record) & (record.columns["batch"] > 0)).astype(np.float64)
 
 
-def search_for_feasible(found: Record) -> Array:
+def search_for_feasible(record: Record) -> Array:
     """Evaluations after the initial design up to the first feasible one; NaN where the design has
     one, infinite where none is.
     """
-    own = found.columns["batch"] > 0
-    hits = feasible(found)
+    own = record.columns["batch"] > 0
+    hits = feasible(record)
     if hits[~own].any():
         return np.array([np.nan])
     return np.array([float(np.argmax(hits[own]) + 1) if hits[own].any() else np.inf])
 
 
-def late_descent(found: Record) -> Array:
+def late_descent(record: Record) -> Array:
     """By how much the last 30 % of the evaluations lower `best_feasible`; 0 where it stays
     infinite.
     """
-    best = best_feasible(found)
-    before, after = best[max(7 * found.rows // 10, 1) - 1], best[-1]
+    best = best_feasible(record)
+    before, after = best[max(7 * record.rows // 10, 1) - 1], best[-1]
     return np.array([0.0 if before == after else before - after])
 
 
-def seconds(found: Record) -> Array:
+def seconds(record: Record) -> Array:
     """CPU seconds of the algorithm so far (its construction, ask and tell); evaluations cost
     nothing here.
     """
-    return found.header.get("setup_seconds", 0.0) + np.cumsum(
-        found.columns["timing.ask"] + found.columns["timing.tell"]
+    return record.header.get("setup_seconds", 0.0) + np.cumsum(
+        record.columns["timing.ask"] + record.columns["timing.tell"]
     )
 
 
-def experiment_seconds(found: Record) -> Array:
+def experiment_seconds(record: Record) -> Array:
     """Simulated seconds until an evaluation is known: a batch costs its slowest member, batches
     follow one another.
     """
-    if "finished" in found.columns:  # workers that do not wait for one another
-        return found.columns["finished"].astype(np.float64)
-    batch = found.columns["batch"].astype(np.int64)
+    if "finished" in record.columns:  # workers that do not wait for one another
+        return record.columns["finished"].astype(np.float64)
+    batch = record.columns["batch"].astype(np.int64)
     slowest = np.zeros(batch[-1] + 1)
-    np.maximum.at(slowest, batch, found.columns["seconds"])
+    np.maximum.at(slowest, batch, record.columns["seconds"])
     return np.cumsum(slowest)[batch]
 
 
-def total_seconds(found: Record) -> Array:
+def total_seconds(record: Record) -> Array:
     """Time of the experiments and of the algorithm, which never overlap here."""
-    return experiment_seconds(found) + seconds(found)
+    return experiment_seconds(record) + seconds(record)
 
 
-def given_seconds(found: Record) -> Array:
+def given_seconds(record: Record) -> Array:
     """CPU seconds of learning from the evaluations that existed before the run."""
-    return np.array([found.header.get("given_seconds", 0.0)])
+    return np.array([record.header.get("given_seconds", 0.0)])
 
 
-def batch_size(found: Record) -> Array:
+def batch_size(record: Record) -> Array:
     """Size of the batch of each evaluation; NaN in the initial design and in the last batch, which
     the budget cuts.
     """
-    batch = found.columns["batch"].astype(np.int64)
+    batch = record.columns["batch"].astype(np.int64)
     size = np.bincount(batch).astype(np.float64)[batch]
     return np.where((batch == 0) | (batch == batch[-1]), np.nan, size)
 
 
-def batch_sizes(found: Record) -> Array:
+def batch_sizes(record: Record) -> Array:
     """Sizes of the complete batches, one entry each."""
-    sizes = np.bincount(found.columns["batch"].astype(np.int64))
+    sizes = np.bincount(record.columns["batch"].astype(np.int64))
     return sizes[1:-1].astype(np.float64)
 
 
-def batches(found: Record) -> Array:
+def batches(record: Record) -> Array:
     """Batches begun so far, the initial design left out."""
-    return found.columns["batch"].astype(np.float64)
+    return record.columns["batch"].astype(np.float64)
 
 
 def reported(name: str) -> Callable[[Record], Array]:
@@ -206,9 +206,9 @@ def reported(name: str) -> Callable[[Record], Array]:
     NaN before its first batch and where it reports no such thing.
     """
 
-    def of(found: Record) -> Array:
-        column = found.columns.get(f"report.{name}")
-        return np.full(found.rows, np.nan) if column is None else column.astype(np.float64)
+    def of(record: Record) -> Array:
+        column = record.columns.get(f"report.{name}")
+        return np.full(record.rows, np.nan) if column is None else column.astype(np.float64)
 
     return of
 
@@ -230,44 +230,44 @@ class Design:
         return float(np.maximum(self.g, 0).sum())
 
 
-def best_design(found: Record) -> Design:
+def best_design(record: Record) -> Design:
     """The evaluation with the least violation, among those the greatest true value, among those the
     first.
     """
-    true = found.columns["true"]
-    if BEST in found.header:
-        said = found.header[BEST]
+    true = record.columns["true"]
+    if BEST in record.header:
+        said = record.header[BEST]
         query, g = (np.asarray(said[name], dtype=np.float64) for name in ("query", "g"))
         return Design(said["row"], query, float(true[said["row"]]), g)
-    g = found.columns.get("true_g", np.empty((found.rows, 0))).reshape(found.rows, -1)
+    g = record.columns.get("true_g", np.empty((record.rows, 0))).reshape(record.rows, -1)
     violation = np.maximum(g, 0).sum(axis=1)  # (n,)
     row = int(np.lexsort((-true, violation))[0])
-    return Design(row, found.columns["query"][row], float(true[row]), g[row])
+    return Design(row, record.columns["query"][row], float(true[row]), g[row])
 
 
-def farthest_query(found: Record) -> float:
+def farthest_query(record: Record) -> float:
     """The largest distance, by its largest coordinate, of a query after the initial design to the
     nearest earlier one, side length 1; NaN without such queries.
     """
-    if FARTHEST in found.header:
-        said = found.header[FARTHEST]
+    if FARTHEST in record.header:
+        said = record.header[FARTHEST]
         return np.nan if said is None else float(said)
-    query, own = found.columns["query"], np.flatnonzero(found.columns["batch"] > 0)
+    query, own = record.columns["query"], np.flatnonzero(record.columns["batch"] > 0)
     return max(
         (float(np.abs(query[:i] - query[i]).max(axis=1).min()) for i in own if i), default=np.nan
     )
 
 
-def is_constrained(found: Record) -> bool:
+def is_constrained(record: Record) -> bool:
     """Whether the problem of a record has constraints."""
-    return "true_g" in found.columns or FEASIBLE in found.columns
+    return "true_g" in record.columns or FEASIBLE in record.columns
 
 
-def is_on_arms(found: Record) -> bool:
+def is_on_arms(record: Record) -> bool:
     """Whether a record's queries are arms, not points of a box."""
-    if "query" in found.columns:
-        return found.columns["query"].ndim == 1
-    return BEST not in found.header
+    if "query" in record.columns:
+        return record.columns["query"].ndim == 1
+    return BEST not in record.header
 
 
 METRICS: Mapping[str, Metric] = {

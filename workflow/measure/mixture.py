@@ -44,5 +44,5 @@ def sentences(headers: Iterable[Mapping[str, Any]]) -> list[str]:
 
 
 def _counted(counts: Counter[str]) -> str:
-    found = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{value} ({count} record{'s' * (count != 1)})" for value, count in found)
+    counted = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{value} ({count} record{'s' * (count != 1)})" for value, count in counted)

@@ -40,10 +40,10 @@ class PublishedRecords:
         """The record of a seed that is published. Raises BadRecord where the file is damaged."""
         path = self.place(curve)
 
-        def found() -> dict[int, Record]:
+        def records() -> dict[int, Record]:
             return {number: restored(kept) for number, kept in curve_file.read(path).items()}
 
-        return self._files.get(path, found)[seed]
+        return self._files.get(path, records)[seed]
 
 
 def digest_today(curve: AnyCurve, header: Header) -> str:
@@ -53,9 +53,9 @@ def digest_today(curve: AnyCurve, header: Header) -> str:
     return with_data(curve.digest, str(header.get("data_sha256", "")))
 
 
-def bytes_of(found: Record) -> int:
+def bytes_of(record: Record) -> int:
     """What a record takes in memory, about."""
-    return HEADER + sum(values.nbytes for values in found.columns.values())
+    return HEADER + sum(values.nbytes for values in record.columns.values())
 
 
 def _bytes(records: Mapping[int, Record]) -> int:

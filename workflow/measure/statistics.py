@@ -157,13 +157,13 @@ def sign_flip(values: Array) -> Array:
     n, columns = len(values), values.reshape(len(values), int(np.prod(values.shape[1:])))
     finite = np.isfinite(columns).all(axis=0)
     seen = np.where(finite, columns, 0.0)
-    signs, found = _signs(n), np.empty(columns.shape[1])
+    signs, shares = _signs(n), np.empty(columns.shape[1])
     most = seen.sum(axis=0) + 1e-12 * np.abs(seen).sum(axis=0)
     at_once = max(1, (1 << 22) // len(signs))
-    for first in range(0, len(found), at_once):
+    for first in range(0, len(shares), at_once):
         part = slice(first, first + at_once)
-        found[part] = (signs @ seen[:, part] <= most[part]).mean(axis=0)
-    return np.where(finite, found, np.nan).reshape(values.shape[1:])
+        shares[part] = (signs @ seen[:, part] <= most[part]).mean(axis=0)
+    return np.where(finite, shares, np.nan).reshape(values.shape[1:])
 
 
 @cache

@@ -40,9 +40,8 @@ from workflow.measure.published_records import PublishedRecords, bytes_of, diges
 from workflow.measure.recent import Recent
 from workflow.plan.paper import Paper
 from workflow.plan.selection import companions
-from workflow.trace import record
 from workflow.trace.curves import PUBLISHED, AnyCurve, Curve, PlanError, Study, with_data
-from workflow.trace.record import Record
+from workflow.trace.record import FINAL, TIMEOUT, BadRecord, Record, read
 
 SHOWN = 12  # refused records that a message names
 NAMED = 3  # runs of other code that a sentence names
@@ -52,7 +51,7 @@ CARRY = f"`make carry` tells whether today's code makes the same; or {ANEW}"
 REPUBLISH = "make it anew with FRESH=1, and publish that (`python -m workflow.publish --replace`)"
 
 
-class BadRecords(record.BadRecord):
+class BadRecords(BadRecord):
     """Every record that a report refused: what was expected, found, and what to do."""
 
 
@@ -108,10 +107,10 @@ class Store:
         refused: list[str] = []
         new = {name: run for run in runs if (name := run.name) not in self._checked}
         for name, run in new.items():
-            found, bad = self._verify(run)
+            checked, bad = self._verify(run)
             refused += bad
             if not bad:
-                self._checked[name] = found
+                self._checked[name] = checked
         if refused:
             more = [f"... and {len(refused) - SHOWN} more"] if len(refused) > SHOWN else []
             lines = "\n".join(f"  {line}" for line in [*refused[:SHOWN], *more])
@@ -125,11 +124,11 @@ class Store:
 
         Raises NotRun where a partial report finds none.
         """
-        found = self._of(curve)
-        if not found.seeds:
-            what = "all seeds timed out" if found.late else "not run"
+        there = self._of(curve)
+        if not there.seeds:
+            what = "all seeds timed out" if there.late else "not run"
             raise NotRun(f"{curve.name}: {what} at scale {self.paper.scale}")
-        return found.seeds
+        return there.seeds
 
     def headers(self, curve: AnyCurve) -> Mapping[int, Mapping[str, Any]]:
         """The headers of all records of a run that count, by seed; those that timed out, too."""
@@ -175,13 +174,13 @@ class Store:
         path of the CPU, one version of each library and the present code.
         """
         every = [header for one in self._checked.values() for header in one.headers.values()]
-        found = mixture.sentences(every)
+        sentences = mixture.sentences(every)
         if other := sum(len(one.other) for one in self._checked.values()):
-            found.append(
+            sentences.append(
                 f"{other} of {len(every)} records here were made by other code, parameters or data"
                 " than today's, which may make others (docs/data.md)."
             )
-        return found
+        return sentences
 
     def _of(self, curve: AnyCurve) -> _Checked:
         self.check([curve])
@@ -204,13 +203,13 @@ class Store:
 
     def record(self, curve: AnyCurve, seed: int) -> Record:
         """A record; where its problem's optimum is the best value seen, with that as `best`."""
-        found = self._found(curve, seed)
+        record = self._found(curve, seed)
         if isinstance(curve, Curve) and curve.problem_entry.get("optimum") == "best-seen":
             return replace(
-                found,
-                header={**found.header, "best": self._best_seen(curve), "best_kind": "best-seen"},
+                record,
+                header={**record.header, "best": self._best_seen(curve), "best_kind": "best-seen"},
             )
-        return found
+        return record
 
     def values(self, curve: AnyCurve, name: str) -> Array:
         """A metric of a curve or a column of a study, one row per seed; longer seeds are cut to the
@@ -260,9 +259,9 @@ class Store:
         """What has to be the same of a record; a few hashes stay of each."""
         key = (curve.name, seed)
         if key not in self._traces:
-            found = self.record(curve, seed)
-            said = [json.dumps(found.header.get(name)) for name in ("status", "best")]
-            parts = found.header.get(TRACES) or parts_of_trace(found)
+            record = self.record(curve, seed)
+            said = [json.dumps(record.header.get(name)) for name in ("status", "best")]
+            parts = record.header.get(TRACES) or parts_of_trace(record)
             self._traces[key] = {
                 "": parts[""] + "".join(said),
                 REPORTS: parts[REPORTS],
@@ -294,7 +293,8 @@ class Store:
             )
             self._best[curve.problem_name] = float(
                 max(
-                    found.columns["true"][feasible(found)].max(initial=-np.inf) for found in records
+                    record.columns["true"][feasible(record)].max(initial=-np.inf)
+                    for record in records
                 )
             )
         return self._best[curve.problem_name]
@@ -306,7 +306,7 @@ class Store:
         return self._read(self.root / curve.record(seed))
 
     def _read(self, path: Path) -> Record:
-        return self._records.get(path, lambda: record.read(path))
+        return self._records.get(path, lambda: read(path))
 
     def _rows(self, curve: AnyCurve, name: str) -> Array:
         rows = [self._row(curve, seed, name) for seed in self.seeds(curve)]
@@ -314,14 +314,14 @@ class Store:
         return np.stack([row[:shortest] for row in rows])
 
     def _row(self, curve: AnyCurve, seed: int, name: str) -> Array:
-        found = self.record(curve, seed)
+        record = self.record(curve, seed)
         if isinstance(curve, Curve):
-            return metric(name).of(found)
-        if name not in found.columns:
+            return metric(name).of(record)
+        if name not in record.columns:
             raise PlanError(
-                f"study {curve.id}: no column {name!r}; known: {', '.join(found.columns)}"
+                f"study {curve.id}: no column {name!r}; known: {', '.join(record.columns)}"
             )
-        return found.columns[name].astype(np.float64)
+        return record.columns[name].astype(np.float64)
 
     def _verify(self, curve: AnyCurve) -> tuple[_Checked, list[str]]:
         """The records of a run, and a sentence for each that is refused."""
@@ -331,20 +331,20 @@ class Store:
         bad: list[str] = []
         for seed in curve.seeds:
             try:
-                found = self._admitted(curve, seed)
+                record = self._admitted(curve, seed)
             except DataUnavailable as error:
                 return checked, [f"{curve.name}: {error}"]
-            except record.BadRecord as error:
+            except BadRecord as error:
                 bad.append(str(error))
                 continue
-            if found is None:
+            if record is None:
                 continue
-            checked.headers[seed] = found.header
-            if found.header.get("status") == record.TIMEOUT:
+            checked.headers[seed] = record.header
+            if record.header.get("status") == TIMEOUT:
                 checked.late += (seed,)
             else:
                 checked.seeds += (seed,)
-            if not self.is_current(curve, found.header):
+            if not self.is_current(curve, record.header):
                 checked.other += (seed,)
         return checked, bad
 
@@ -358,17 +358,17 @@ class Store:
         header = {} if self.fresh else self._published.headers(curve).get(seed, {})
         is_published = bool(header) and (self.partial or self.is_current(curve, header))
         if path.exists():
-            found = self._read(path)
-            if not is_published or self._is_final(curve, found.header):
-                admit(found, path, curve, seed, self._expected(curve), AGAIN)
-                return found
+            record = self._read(path)
+            if not is_published or self._is_final(curve, record.header):
+                admit(record, path, curve, seed, self._expected(curve), AGAIN)
+                return record
         if is_published:
-            found = self._published.record(curve, seed)
+            record = self._published.record(curve, seed)
             admit(
-                found, self._published.place(curve), curve, seed, str(header["digest"]), REPUBLISH
+                record, self._published.place(curve), curve, seed, str(header["digest"]), REPUBLISH
             )
             self._read_published.add((curve.name, seed))
-            return found
+            return record
         if header:
             self._refuse(curve, seed, header)
         if self.partial:
@@ -378,11 +378,11 @@ class Store:
 
     def _is_final(self, curve: AnyCurve, header: Mapping[str, Any]) -> bool:
         status = header.get("status", "complete")
-        return status in record.FINAL and self.is_current(curve, header)
+        return status in FINAL and self.is_current(curve, header)
 
     def _refuse(self, curve: AnyCurve, seed: int, header: Mapping[str, Any]) -> None:
         """Raise BadRecord: a published record is all there is of a seed, and of other code."""
-        raise record.BadRecord(
+        raise BadRecord(
             f"{self._published.place(curve)}: expected seed {seed} with digest"
             f" {self._expected(curve)[:12]} of the current code, parameters and data, found"
             f" {str(header.get('digest'))[:12]}: it was made by others; {CARRY}"
@@ -463,32 +463,34 @@ def study_table(
     return every
 
 
-def admit(found: Record, path: Path, curve: AnyCurve, seed: int, expected: str, again: str) -> None:
+def admit(
+    record: Record, path: Path, curve: AnyCurve, seed: int, expected: str, again: str
+) -> None:
     """Raise BadRecord unless a verified record is the final, current one of exactly this run and
     seed; `again` says what is to be done.
     """
-    header = found.header
+    header = record.header
     if header.get("digest") != expected:
-        raise record.BadRecord(
+        raise BadRecord(
             f"{path}: expected digest {expected[:12]} of the current code, parameters and data, "
             f"found {str(header.get('digest', 'none'))[:12]}: it is stale; {again}"
         )
     if header.get("seed") != seed or header.get("paper") != curve.paper:
-        raise record.BadRecord(
+        raise BadRecord(
             f"{path}: expected {curve.paper} seed {seed}, found {header.get('paper')} seed"
             f" {header.get('seed')}: a copy of another record; {again}"
         )
     status = header.get("status", "complete")
-    if status == record.TIMEOUT:
+    if status == TIMEOUT:
         return
     if status != "complete":
-        raise record.BadRecord(
-            f"{path}: expected a complete run, found {status!r} after {found.rows} rows; run it"
+        raise BadRecord(
+            f"{path}: expected a complete run, found {status!r} after {record.rows} rows; run it"
             " again"
         )
-    if isinstance(curve, Curve) and found.rows != curve.budget:
-        raise record.BadRecord(
-            f"{path}: expected {curve.budget} evaluations, found {found.rows}; {again}"
+    if isinstance(curve, Curve) and record.rows != curve.budget:
+        raise BadRecord(
+            f"{path}: expected {curve.budget} evaluations, found {record.rows}; {again}"
         )
 
 
@@ -496,6 +498,6 @@ def made_of(data: Iterable[str]) -> str:
     """What several records were made of, as one status;
     a single substitute makes it a substitute.
     """
-    found = sorted(set(data))
-    substitutes = list(filter(is_substitute, found))
-    return "; ".join(substitutes) or ", ".join(found) or "none"
+    statuses = sorted(set(data))
+    substitutes = list(filter(is_substitute, statuses))
+    return "; ".join(substitutes) or ", ".join(statuses) or "none"

@@ -36,17 +36,17 @@ def table(
     where none is known, and `budget`. Raises PlanError where nothing is published under the names.
     """
     folder = root / PUBLISHED / scale
-    found = [
+    files = [
         path
         for path in sorted(folder.glob(f"{paper}/{problem}/{curve}.parquet"))
         if problem == STUDIES or path.parent.name != STUDIES
     ]
-    if not found:
+    if not files:
         raise PlanError(
             f"{folder}: expected published records of {paper}/{problem}/{curve}, found none: names"
             f" are those of papers/*.yaml; studies are asked for as problem={STUDIES!r}"
         )
-    whole = pd.concat(map(_rows, found), ignore_index=True)
+    whole = pd.concat(map(_rows, files), ignore_index=True)
     for name in [name for name in LABELS if name in whole]:
         whole[name] = whole[name].astype("category")
     return whole

@@ -74,33 +74,33 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
 
     Raises PlanError for a mistake in a paper's YAML.
     """
-    found, records = Survey(), PublishedRecords(root)
+    surveyed, records = Survey(), PublishedRecords(root)
     for folder, here in verify.published(root, scale, papers):
         planned = {curve.published: curve for curve in here}
         for file in sorted(folder.rglob("*.parquet")):
             path = file.relative_to(root)
             if path not in planned:
-                found.wrong.append(f"{path}: expected a run of the plan, found none: remove it")
+                surveyed.wrong.append(f"{path}: expected a run of the plan, found none: remove it")
                 continue
             run = planned[path]
             headers = records.headers(run)
             if not headers:
-                found.wrong.append(
+                surveyed.wrong.append(
                     f"{path}: expected published records, found a file that cannot be read as such:"
                     " take it from the repository again (`git checkout` of it)"
                 )
             for seed, header in headers.items():
                 if seed not in run.seeds:
-                    found.wrong.append(
+                    surveyed.wrong.append(
                         f"{path}: expected a seed of {run.seeds}, found {seed}: plan or remove it"
                     )
                     continue
                 one = Candidate(run, seed, header, is_published=True)
                 if header.get("digest") == one.today:
-                    found.current += 1
+                    surveyed.current += 1
                 else:
-                    found.stale.append(one)
-    return found
+                    surveyed.stale.append(one)
+    return surveyed
 
 
 def groups(stale: Iterable[Candidate], *, seed: int) -> list[Group]:
@@ -108,13 +108,13 @@ def groups(stale: Iterable[Candidate], *, seed: int) -> list[Group]:
     together: dict[tuple[str, ...], list[Candidate]] = {}
     for one in stale:
         together.setdefault(_key(one), []).append(one)
-    found = []
+    grouped = []
     for (what, commit, *_), records in sorted(together.items()):
         whole = [one for one in records if one.header.get("status", "complete") == "complete"]
         many = max(FEWEST, math.ceil(SHARE * len(records)))
         drawn = verify.sample(whole, seed=seed, many=many)
-        found.append(Group(f"{what}, made by {commit[:12]}", tuple(records), tuple(drawn)))
-    return found
+        grouped.append(Group(f"{what}, made by {commit[:12]}", tuple(records), tuple(drawn)))
+    return grouped
 
 
 def _key(one: Candidate) -> tuple[str, ...]:
@@ -156,26 +156,26 @@ def other_parameters(one: Candidate) -> list[str]:
             (header.get("problem_parameters", curve.problem_entry), curve.problem_entry),
             ({"budget": header.get("budget", curve.budget)}, {"budget": curve.budget}),
         ]
-    found = []
+    names = []
     for pair in pairs:
         was, now = (dotted(json.loads(json.dumps(dict(side)))) for side in pair)
         for name in sorted(was.keys() | now.keys()):
             value = now.get(name)
             is_given = isinstance(value, Mapping) and value.keys() == GIVEN and name in was
             if was.get(name) != value and not is_given:
-                found.append(name)
-    return found
+                names.append(name)
+    return names
 
 
 def decided(group: Group, judged: Sequence[Judged]) -> tuple[str, str]:
     """What becomes of a group, and why."""
     pairs = list(zip(group.drawn, judged, strict=True))
-    for one, found in pairs:
-        if found.outcome == DIFFERS and not found.is_elsewhere:
-            return KEEP, f"{one.place} {found.why}"
-    for one, found in pairs:
-        if found.outcome != AGREES:
-            return OPEN, f"{one.place} {found.outcome}: {found.why}"
+    for one, became in pairs:
+        if became.outcome == DIFFERS and not became.is_elsewhere:
+            return KEEP, f"{one.place} {became.why}"
+    for one, became in pairs:
+        if became.outcome != AGREES:
+            return OPEN, f"{one.place} {became.outcome}: {became.why}"
     if not pairs:
         return OPEN, f"none of {len(group.records)} is complete"
     return CARRY, f"{len(pairs)} were made again with the same traces"
@@ -291,11 +291,11 @@ def main(arguments: list[str] | None = None) -> int:
     root = Path()
     try:
         papers = chosen_papers(options.papers) if options.papers else []
-        found = survey(root, options.scale, papers)
-        errors = found.wrong
+        surveyed = survey(root, options.scale, papers)
+        errors = surveyed.wrong
         if not options.check:
-            print(f"{found.current} published records are of today's code")
-            counts = carry(root, found.stale, options) if found.stale else Counter[str]()
+            print(f"{surveyed.current} published records are of today's code")
+            counts = carry(root, surveyed.stale, options) if surveyed.stale else Counter[str]()
             if left := counts[KEEP] + counts[OPEN]:
                 errors.append(
                     f"{left} records are of other code than today's, or may be, and stay as they"

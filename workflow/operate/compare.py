@@ -125,8 +125,8 @@ def sheet(verdicts: Line) -> list[str]:
         )
         for claim in claims:
             (one,) = map(ledger.comparison, claim["comparisons"])
-            found = one.missing or render.effect(one.kind, one.effect, one.low, one.high)
-            lines.append(f"  {claim['says']}: {claim['verdict']}, {found}")
+            effect = one.missing or render.effect(one.kind, one.effect, one.low, one.high)
+            lines.append(f"  {claim['says']}: {claim['verdict']}, {effect}")
     return lines + list(verdicts["mixed"])
 
 
@@ -253,22 +253,22 @@ def _panels(plan: Paper, figure: FigureLine, target: str, root: Path) -> list[Pa
     """The panels in which a method can be compared; what is left out is told. Raises PlanError
     where that is all of them.
     """
-    found, left = list[Panel](), list[str]()
+    fitting, left = list[Panel](), list[str]()
     for panel in panel_options(plan, figure.id):
         runs = [] if panel.study else [curve for _, curve in curves_of_panel(plan, panel)]
         curves = list({curve.name: curve for curve in runs}.values())
         if reason := _unfit(panel, curves, target, root):
             left.append(reason)
         else:
-            found.append((panel, curves))
-    if not found:
+            fitting.append((panel, curves))
+    if not fitting:
         raise PlanError(
             f"{plan.name}/{figure.id}: expected a figure in which {target} can be compared, got"
             f" {'; '.join(dict.fromkeys(left))}"
         )
     for reason in dict.fromkeys(left):
         print(f"not compared: {reason}", flush=True)
-    return found
+    return fitting
 
 
 def _unfit(panel: FigureLine, curves: list[Curve], target: str, root: Path) -> str:

@@ -96,8 +96,8 @@ def _verdicts(report: Path) -> dict[str, Mapping[str, Any]]:
     path = report / "verdicts.json"
     if not path.exists():
         return {}
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return {claim["id"]: claim for claim in found["claims"]}
+    verdicts = json.loads(path.read_text(encoding="utf-8"))
+    return {claim["id"]: claim for claim in verdicts["claims"]}
 
 
 def _ends(line: dict) -> tuple[float, float, float]:

@@ -54,12 +54,12 @@ def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = 
     """
     store, outcome = Store(paper, root), Outcome()
     for curve in paper.every_curve:
-        found = _finished(curve, source, store, outcome)
-        if not found:
+        records = _finished(curve, source, store, outcome)
+        if not records:
             continue
         path = root / curve.published
         try:
-            merged = curve_file.merge(path, curve.columns, found, replace=replace)
+            merged = curve_file.merge(path, curve.columns, records, replace=replace)
         except (BadRecord, TooLarge) as error:
             outcome.errors.append(str(error))
             continue
@@ -82,7 +82,7 @@ def publish(paper: Paper, source: Path, root: Path = Path(), *, replace: bool = 
 
 def _finished(curve: AnyCurve, source: Path, store: Store, outcome: Outcome) -> dict[int, Kept]:
     """The finished records of a curve by seed, condensed."""
-    found = {}
+    finished = {}
     for seed in curve.seeds:
         path = source.joinpath(*curve.record(seed).parts[1:])
         if not path.exists():
@@ -95,11 +95,11 @@ def _finished(curve: AnyCurve, source: Path, store: Store, outcome: Outcome) -> 
                 outcome.counts[OTHER] += 1
             else:  # a digest is the same for all seeds, so that a copy of another record has it too
                 admit(one, path, curve, seed, str(one.header["digest"]), AGAIN)
-                found[seed] = condensed(one)
+                finished[seed] = condensed(one)
         except BadRecord as error:
             outcome.counts[DAMAGED] += 1
             outcome.errors.append(str(error))
-    return found
+    return finished
 
 
 def main(arguments: list[str] | None = None) -> int:

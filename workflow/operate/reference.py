@@ -129,10 +129,10 @@ def sections() -> dict[str, list[str]]:
 def counts() -> list[str]:
     """The verdicts of every committed report of a paper, counted; claims with a qualifier apart."""
     every = (REFERENCE / name / "verdicts.json" for name in papers())
-    found = [(path, json.loads(path.read_text("utf-8"))) for path in every if path.exists()]
+    reports = [(path, json.loads(path.read_text("utf-8"))) for path in every if path.exists()]
     tallies = [
         (path, report, way, outcomes.tally(report["claims"], nearest=way == NEAREST))
-        for path, report in found
+        for path, report in reports
         for way in (PRINTED, NEAREST)
         if way == PRINTED or any(claim.get("nearest") for claim in report["claims"])
     ]
@@ -156,7 +156,7 @@ def lacking() -> list[str]:
     """
     known = {path.parent.name for path in REFERENCE.glob("*/verdicts.json")}
     ledger = [name for name in LEDGER if any((REFERENCE / one / name).exists() for one in known)]
-    found = []
+    sentences = []
     for paper in sorted(known):
         wanted = list(ledger)
         for kind, line in lines_of(read(paper)):
@@ -164,11 +164,11 @@ def lacking() -> list[str]:
             if any((REFERENCE / paper / name).exists() for name in files):
                 wanted += files
         if missing := [name for name in wanted if not (REFERENCE / paper / name).exists()]:
-            found.append(
+            sentences.append(
                 f"{REFERENCE / paper}: expected {', '.join(missing)} as in other reports, found"
                 f" none: draw it anew (`make reference PAPERS={paper}`)"
             )
-    return found
+    return sentences
 
 
 def agreement(drawn: Path) -> str:

@@ -61,16 +61,16 @@ def summary(plans: Iterable[Paper], root: Path = Path()) -> pd.DataFrame:
     states, and the hours of one core that they have cost and will cost.
     """
     rows = [run for plan in plans for run in runs(plan, root)]
-    found = pd.DataFrame(rows, columns=["paper", "problem", "state", "seconds"])
-    hours = found["seconds"] / 3600
-    counted = pd.get_dummies(found["state"]).reindex(columns=STATES, fill_value=False).astype(int)
+    frame = pd.DataFrame(rows, columns=["paper", "problem", "state", "seconds"])
+    hours = frame["seconds"] / 3600
+    counted = pd.get_dummies(frame["state"]).reindex(columns=STATES, fill_value=False).astype(int)
     columns: dict[str, Any] = {
         "runs": 1,
         **counted,
-        "core-h spent": hours.where(found["state"].isin(SPENT), 0.0),
-        "to go": hours.where(found["state"].isin(TO_GO), 0.0),
+        "core-h spent": hours.where(frame["state"].isin(SPENT), 0.0),
+        "to go": hours.where(frame["state"].isin(TO_GO), 0.0),
     }
-    table = found[["paper", "problem"]].assign(**columns)
+    table = frame[["paper", "problem"]].assign(**columns)
     table = table.groupby(["paper", "problem"], sort=False, as_index=False).sum()
     table.loc[len(table)] = ["total", "", *table.iloc[:, 2:].sum()]
     return table

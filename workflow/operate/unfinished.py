@@ -41,7 +41,7 @@ def complaints(before: Mapping[Path, Stamp]) -> Iterator[str]:
 def _stamp(path: Path) -> Stamp | None:
     """None where the log is gone: Snakemake removes it before it tries a job again."""
     try:
-        found = path.stat()
+        status = path.stat()
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_ino, status.st_mtime_ns, status.st_size

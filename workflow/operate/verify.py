@@ -126,7 +126,7 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
 
     Raises PlanError for a mistake in a paper's YAML.
     """
-    found = Survey()
+    surveyed = Survey()
     files = root.glob(f"results/{scale or '*'}/*/*/*/*.parquet")
     paths = sorted(file.relative_to(root) for file in files)
     paths = [path for path in paths if not papers or path.parts[2] in papers]
@@ -139,32 +139,32 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
         try:
             header = record.read(root / path).header
         except BadRecord as error:
-            found.damaged[path] = str(error)
+            surveyed.damaged[path] = str(error)
             continue
         curve = planned.get(path.parent)
         if curve is None or not path.stem.isdecimal():
-            found.left_out[OTHER_CODE] += header.get("status", "complete") == "complete"
+            surveyed.left_out[OTHER_CODE] += header.get("status", "complete") == "complete"
         else:
-            _sort(found, Candidate(curve, int(path.stem), header))
+            _sort(surveyed, Candidate(curve, int(path.stem), header))
     there, records = set(paths), PublishedRecords(root)
     for _, here in published(root, scale, papers):
         for curve in here:
             for seed, header in records.headers(curve).items():
                 one = Candidate(curve, seed, header, is_published=True)
                 if one.path not in there:
-                    _sort(found, one)
-    return found
+                    _sort(surveyed, one)
+    return surveyed
 
 
-def _sort(found: Survey, one: Candidate) -> None:
+def _sort(surveyed: Survey, one: Candidate) -> None:
     if one.header.get("status", "complete") != "complete":
         return
     if one.header.get("digest") != one.today:
-        found.left_out[OTHER_CODE] += 1
+        surveyed.left_out[OTHER_CODE] += 1
     elif why := lacking(one.curve, one.header):
-        found.left_out[why] += 1
+        surveyed.left_out[why] += 1
     else:
-        found.candidates.append(one)
+        surveyed.candidates.append(one)
 
 
 def published(
@@ -317,15 +317,15 @@ def _environment(candidate: Candidate) -> dict[str, str]:
     """That of this process, with relative places made absolute; a record of substituted data is
     made from such again.
     """
-    found = dict(os.environ)
-    found["PYTHONPATH"] = os.pathsep.join(
-        filter(None, [str(resolve.ROOT), found.get("PYTHONPATH")])
+    environment = dict(os.environ)
+    environment["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(resolve.ROOT), environment.get("PYTHONPATH")])
     )
     if is_substitute(candidate.header.get("data", "")):
-        found.setdefault("NOREGRET_SUBSTITUTES", "preferred")
-    if (mirror := found.get("NOREGRET_DATA")) and Path(mirror).exists():
-        found["NOREGRET_DATA"] = str(Path(mirror).resolve())
-    return found
+        environment.setdefault("NOREGRET_SUBSTITUTES", "preferred")
+    if (mirror := environment.get("NOREGRET_DATA")) and Path(mirror).exists():
+        environment["NOREGRET_DATA"] = str(Path(mirror).resolve())
+    return environment
 
 
 def differences(recorded: Record, again: Record) -> str:
@@ -416,18 +416,18 @@ def _other_versions(made: Header, here: Mapping[str, str]) -> list[str]:
 
 def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> int:
     """Draw, make again, compare and say so; returns the exit status. Raises PlanError."""
-    found = survey(root, scale=options.scale, papers=papers)
-    drawn = affordable(found.candidates, seed=options.seed, minutes=options.minutes)
-    for why, many in found.left_out.most_common():
+    surveyed = survey(root, scale=options.scale, papers=papers)
+    drawn = affordable(surveyed.candidates, seed=options.seed, minutes=options.minutes)
+    for why, many in surveyed.left_out.most_common():
         print(f"left out: {many} records: {why}")
     seconds = sum(one.seconds + START for one in drawn)
     print(
-        f"making {len(drawn)} of {len(found.candidates)} records again, drawn by seed"
+        f"making {len(drawn)} of {len(surveyed.candidates)} records again, drawn by seed"
         f" {options.seed}, in some {seconds / 60:.1f} CPU minutes",
         flush=True,
     )
-    outcomes = Counter({DAMAGED: len(found.damaged)})
-    for path, why in found.damaged.items():
+    outcomes = Counter({DAMAGED: len(surveyed.damaged)})
+    for path, why in surveyed.damaged.items():
         print(f"{DAMAGED}: {path}: {why}", flush=True)
     pool = ThreadPoolExecutor(options.cores)
     try:

@@ -59,6 +59,6 @@ def _cited(kind: str, key: str, body: str) -> Cited:
 
 def _plain(text: str) -> str:
     """A value without LaTeX."""
-    accented = ACCENT.sub(lambda found: found[2] + COMBINING[found[1]], text)
+    accented = ACCENT.sub(lambda mark: mark[2] + COMBINING[mark[1]], text)
     words = " ".join(re.sub(r"[{}]", "", accented).split())
     return unicodedata.normalize("NFC", words)

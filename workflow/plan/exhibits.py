@@ -62,10 +62,10 @@ class Exhibit:
 
     def modules(self, line: ExhibitLine) -> list[str]:
         """The modules that decide what is drawn: the program, and a drawer that a line names."""
-        found = [f"workflow.{self.program}"]
+        modules = [f"workflow.{self.program}"]
         if isinstance(line, PictureLine):
-            found.append(f"workflow.draw.drawers.{line.is_.partition('.')[0]}")
-        return found
+            modules.append(f"workflow.draw.drawers.{line.is_.partition('.')[0]}")
+        return modules
 
     def parameters(self, paper: Paper, name: str) -> Entry:
         """What of the YAML decides what is drawn, as it stands there."""
@@ -91,12 +91,12 @@ def kinds_of_exhibits(papers: Iterable[Paper]) -> list[tuple[Exhibit, tuple[str,
     """Each kind of exhibit by the endings of its files, with `paper/name` of those that have them:
     what is drawn by one rule.
     """
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    grouped: dict[tuple[str, tuple[str, ...]], list[str]] = {}
     for paper in papers:
         for kind, line in lines_of(paper.entry):
             place = kind.section, kind.endings(line)
-            found.setdefault(place, []).append(f"{paper.name}/{line.id}")
-    return [(REGISTRY[section], ends, names) for (section, ends), names in found.items()]
+            grouped.setdefault(place, []).append(f"{paper.name}/{line.id}")
+    return [(REGISTRY[section], ends, names) for (section, ends), names in grouped.items()]
 
 
 def offered(paper: Paper) -> dict[str, Any]:

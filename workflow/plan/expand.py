@@ -194,7 +194,7 @@ class _Expansion:
         """The names under a reading of default runs that it leaves as they are, though it sets some
         of their parameters: to the values that they have.
         """
-        found: dict[Place, Curve] = {}
+        same: dict[Place, Curve] = {}
         for (problem, label), curve in aliases.items():
             algorithm, _, variant = label.partition("+")
             if "@" in problem + label:
@@ -204,8 +204,8 @@ class _Expansion:
                 place = problem_name(problem, on), label_of(algorithm, by, variant)
                 combination = problem, algorithm, reading, variant
                 if place != (problem, label) and self.is_unchanged(*combination):
-                    found[place] = curve
-        return found
+                    same[place] = curve
+        return same
 
     def is_unchanged(self, problem: str, algorithm: str, reading: str, variant: str) -> bool:
         """Whether a run has the same parameters under a reading as without it."""
@@ -297,7 +297,7 @@ class _Expansion:
         if "T" in chosen and "budget" in cut:
             chosen["T"] = min(chosen["T"], cut["budget"])
         first = line.get("first_seed", 0)
-        problem, found = self.entry["problems"][line["problem"]], parameters.nested(chosen)
+        problem, given = self.entry["problems"][line["problem"]], parameters.nested(chosen)
         return Study(
             paper=self.document.name,
             scale=self.scale,
@@ -306,15 +306,15 @@ class _Expansion:
             problem=line["problem"],
             function=line["is"],
             problem_entry=problem,
-            parameters=found,
-            digest=resolve.study_digest(line["is"], problem, found),
+            parameters=given,
+            digest=resolve.study_digest(line["is"], problem, given),
         )
 
     def borrowed(self) -> dict[Place, Curve]:
         """The runs of other papers that a comparison reads: those of their own plans, with as many
         seeds as it has itself.
         """
-        found = dict[Place, Curve]()
+        borrowed = dict[Place, Curve]()
         for lender, line in self.entry.get("borrows", {}).items():
             plan = load(lender, self.scale, root=self.root)
             for label in line["curves"]:
@@ -330,8 +330,8 @@ class _Expansion:
                         f" {self.scale}{or_nearest(label, known)}"
                     )
                 for place, curve in curves.items():
-                    found[place] = replace(curve, seeds=curve.seeds[: self.most])
-        return found
+                    borrowed[place] = replace(curve, seeds=curve.seeds[: self.most])
+        return borrowed
 
 
 def _least(key: str, *sources: Mapping[str, Any]) -> int:

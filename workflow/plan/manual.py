@@ -56,22 +56,24 @@ def page() -> str:
 def _metrics() -> str:
     """All metrics, in lines."""
     names = ", ".join(f"`{name}`" for name in METRICS)
-    told = f"{names}, and `report.NAME` for a number that the optimizer reports under that name."
-    return textwrap.fill(told, 98)
+    sentence = (
+        f"{names}, and `report.NAME` for a number that the optimizer reports under that name."
+    )
+    return textwrap.fill(sentence, 98)
 
 
 def _sections() -> Iterator[str]:
     """One part for the whole file, and one for every model that it is made of. A property that
     several models share is told once.
     """
-    told: set[tuple[str, str]] = set()
-    yield "## The file\n\n" + _table(Paper, told)
+    described: set[tuple[str, str]] = set()
+    yield "## The file\n\n" + _table(Paper, described)
     seen: set[type[BaseModel]] = {Paper}
     for key, (_, kind) in hints(Paper).items():
         for model, place in _models(kind, key):
             if model not in seen:
                 seen.add(model)
-                yield f"## {_heading(model, place)}\n\n{_doc(model)}\n\n{_table(model, told)}"
+                yield f"## {_heading(model, place)}\n\n{_doc(model)}\n\n{_table(model, described)}"
 
 
 def _models(kind: Any, place: str) -> Iterator[tuple[type[BaseModel], str]]:
@@ -100,7 +102,7 @@ def _doc(model: type[BaseModel]) -> str:
     return " ".join((model.__doc__ or "").split())
 
 
-def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
+def _table(model: type[BaseModel], described: set[tuple[str, str]]) -> str:
     """Each property: meaning, default, example; of those that were told, the names. A property with
     a part of its own has its examples there.
     """
@@ -108,10 +110,10 @@ def _table(model: type[BaseModel], told: set[tuple[str, str]]) -> str:
     lines, again = list[str](), list[str]()
     for key, (name, kind) in hints(model).items():
         info = model.model_fields[name]
-        if (key, str(info.description)) in told:
+        if (key, str(info.description)) in described:
             again.append(f"`{key}`")
             continue
-        told.add((key, str(info.description)))
+        described.add((key, str(info.description)))
         extra = info.json_schema_extra if isinstance(info.json_schema_extra, dict) else {}
         unit = f" ({extra['unit']})" if extra.get("unit") else ""
         cells = [
@@ -133,14 +135,14 @@ def _examples() -> Mapping[tuple[str, str | None], str]:
     """By key and meaning, the shortest value that the first paper has which has some, as a line of
     YAML.
     """
-    found: dict[tuple[str, str | None], str] = {}
+    every: dict[tuple[str, str | None], str] = {}
     for name in planned():
         here: dict[tuple[str, str | None], str] = {}
         for key, meaning, value in _said(Paper.model_validate(read(name))):
             line = f"`{key}: {_flow(value)}`"
             here[key, meaning] = min(here.get((key, meaning), line), line, key=len)
-        found = {**here, **found}
-    return found
+        every = {**here, **every}
+    return every
 
 
 def _said(value: object) -> Iterator[tuple[str, str | None, object]]:

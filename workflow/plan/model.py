@@ -153,11 +153,11 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
     """
 
     def keys(section: str) -> list[str]:
-        found = entry.get(section)
-        return list(map(str, found)) if isinstance(found, Mapping) else []
+        content = entry.get(section)
+        return list(map(str, content)) if isinstance(content, Mapping) else []
 
-    def listed(found: object) -> list[Any]:
-        return found if isinstance(found, list) else []
+    def listed(content: object) -> list[Any]:
+        return content if isinstance(content, list) else []
 
     def ids(*sections: str) -> list[str]:
         lines = [line for section in sections for line in listed(entry.get(section))]
@@ -177,7 +177,7 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
         return list(dict.fromkeys(name for what, name in named if what == kind))
 
     problems = [name for line in listing for name in listed(line.get("problems"))]
-    found = {
+    names = {
         "scale": keys("scales"),
         "problem": [*keys("problems"), *problems],
         "algorithm": [*keys("algorithms"), *borrowed("algorithm")],
@@ -190,7 +190,7 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
     }
     # a section that is needed and not there is one mistake: no name of it is another
     needed = ("scale", "problem", "algorithm")
-    return {kind: names for kind, names in found.items() if names or kind not in needed}
+    return {kind: some for kind, some in names.items() if some or kind not in needed}
 
 
 def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:

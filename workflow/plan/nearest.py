@@ -12,8 +12,8 @@ def nearest_name(name: str, known: Iterable[str]) -> str:
     Upper and lower case are one, and of equally near names the first wins.
     """
     by_letters = {each.casefold(): each for each in reversed(list(known))}
-    found = get_close_matches(str(name).casefold(), list(reversed(by_letters)), n=1)
-    return by_letters[found[0]] if found else ""
+    matches = get_close_matches(str(name).casefold(), list(reversed(by_letters)), n=1)
+    return by_letters[matches[0]] if matches else ""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -91,12 +91,12 @@ class Paper:
 
         Starting a process takes seconds, so that short runs share one.
         """
-        found: dict[tuple[int, ...], list[AnyCurve]] = {}
+        sharing: dict[tuple[int, ...], list[AnyCurve]] = {}
         for curve in self.every_curve:
             short = costs.seconds(curve) <= costs.TOGETHER_SECONDS
             if short and len(curve.seeds) > 1 and len(self.to_make(curve)) == len(curve.seeds):
-                found.setdefault(curve.seeds, []).append(curve)
-        return found
+                sharing.setdefault(curve.seeds, []).append(curve)
+        return sharing
 
     def any_curve(self, problem: str, label: str) -> AnyCurve:
         """The curve or study in a folder `problem/curve` of results. Raises PlanError."""

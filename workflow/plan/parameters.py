@@ -47,7 +47,7 @@ def signature(name: str, package: str, *, root: Path = ROOT) -> Signature:
     path = module_file(root, f"{package.replace('/', '.')}.{module}")
     if path is None:
         here = (root / package).glob("*.py")
-        known = sorted(found.stem for found in here if found.stem != "api" and found.stem[0] != "_")
+        known = sorted(file.stem for file in here if file.stem != "api" and file.stem[0] != "_")
         raise LookupError(f"no file {package}/{module}.py; known: {', '.join(known)}")
     tree = ast.parse(path.read_text(encoding="utf-8"), str(path))
     for node in tree.body:
@@ -103,26 +103,26 @@ def _apart(
     values: Mapping[str, Any], is_group: Callable[[str, Mapping], bool], above: str = ""
 ) -> dict[str, Any]:
     """The values by flat names, groups taken apart however deep they are."""
-    found: dict[str, Any] = {}
+    apart: dict[str, Any] = {}
     for key, value in values.items():
         name = f"{above}{key}"
         if isinstance(value, Mapping) and set(value) != GIVEN and is_group(name, value):
-            found |= _apart(value, is_group, f"{name}.")
+            apart |= _apart(value, is_group, f"{name}.")
         else:
-            found[name] = value
-    return found
+            apart[name] = value
+    return apart
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
     """The inverse of `flat`."""
-    found: dict[str, Any] = {}
+    grouped: dict[str, Any] = {}
     for name, value in values.items():
         *groups, last = name.split(".")
-        place = found
+        place = grouped
         for group in groups:
             place = place.setdefault(group, {})
         place[last] = value
-    return found
+    return grouped
 
 
 def wrong_type(value: Any, annotation: str) -> str:
@@ -169,10 +169,10 @@ def _elements(inside: ast.expr) -> list[ast.expr]:
 
 def _keywords(function: ast.FunctionDef, tree: ast.Module, root: Path) -> Signature:
     given = zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True)
-    found: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for argument, default in given:
-        found |= _parameter(argument.arg, default is None, argument.annotation, tree, root)
-    return found
+        parameters |= _parameter(argument.arg, default is None, argument.annotation, tree, root)
+    return parameters
 
 
 def _parameter(
@@ -194,11 +194,11 @@ def _fields(name: str, tree: ast.Module, root: Path) -> Signature:
         if isinstance(node, ast.ClassDef) and node.name == name:
             frozen = any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
             lines = [item for item in node.body if frozen and isinstance(item, ast.AnnAssign)]
-            found: dict[str, Parameter] = {}
+            parameters: dict[str, Parameter] = {}
             for line in lines:
                 field, required = ast.unparse(line.target), line.value is None
-                found |= _parameter(field, required, line.annotation, tree, root)
-            return found
+                parameters |= _parameter(field, required, line.annotation, tree, root)
+            return parameters
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(PACKAGES):
             origin = {alias.asname or alias.name: alias.name for alias in node.names}.get(name)
             path = module_file(root, node.module) if origin and node.module else None

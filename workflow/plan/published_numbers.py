@@ -66,10 +66,10 @@ def _rows(paper: str, root: Path) -> tuple[Mapping[str, str], ...]:
     if not path.exists():
         raise PlanError(f"papers/{paper}.yaml: published: expected {path}, found none: write it")
     with path.open(encoding="utf-8", newline="") as lines:
-        found = csv.DictReader(lines)
-        if tuple(found.fieldnames or ()) != COLUMNS:
+        table = csv.DictReader(lines)
+        if tuple(table.fieldnames or ()) != COLUMNS:
             raise PlanError(
                 f"{path}: expected the columns {', '.join(COLUMNS)}, got"
-                f" {', '.join(found.fieldnames or ())}: name them so"
+                f" {', '.join(table.fieldnames or ())}: name them so"
             )
-        return tuple(found)
+        return tuple(table)

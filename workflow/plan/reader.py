@@ -65,21 +65,21 @@ class Source:
 
         What an alias or a merge brings in stands where the anchor is.
         """
-        node, found = self.document, self.document
+        node, nearest = self.document, self.document
         for step in path:
             if isinstance(node, yaml.MappingNode):
                 # the last one wins: what a merge brings in comes first
                 keys = [pair for pair in node.value if pair[0].value == step]
                 if not keys:
                     break
-                found, node = keys[-1]
+                nearest, node = keys[-1]
             elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
                 if step >= len(node.value):
                     break
-                found = node = node.value[step]
+                nearest = node = node.value[step]
             else:
                 break
-        return 1 if found is None else int(found.start_mark.line) + 1
+        return 1 if nearest is None else int(nearest.start_mark.line) + 1
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def document(name: str, root: Path = ROOT) -> Document:
             f" {byte:#04x}: save the file as UTF-8"
         ) from None
     check(file, entry, source)
-    found = Document(name, entry, source)
-    return _with_borrowed(found, root) if "borrows" in entry else found
+    whole = Document(name, entry, source)
+    return _with_borrowed(whole, root) if "borrows" in entry else whole
 
 
 def _with_borrowed(document: Document, root: Path) -> Document:
@@ -215,13 +215,13 @@ def check(file: str, entry: object, source: Source) -> None:
     try:
         Paper.model_validate(entry, context=known_names(entry))
     except ValidationError as error:
-        found = [_told(entry, each) for each in error.errors()]
-        told = dict.fromkeys(
+        mistakes = [_told(entry, each) for each in error.errors()]
+        sentences = dict.fromkeys(
             f"{file}, line {source.line(path)}, {place(entry, path)}: {words}"
-            for path, words in found
+            for path, words in mistakes
         )
-        more = [f"{file}: {len(told) - MOST} more mistakes"] * (len(told) > MOST)
-        raise PlanError("\n".join([*list(told)[:MOST], *more])) from None
+        more = [f"{file}: {len(sentences) - MOST} more mistakes"] * (len(sentences) > MOST)
+        raise PlanError("\n".join([*list(sentences)[:MOST], *more])) from None
 
 
 def place(entry: object, path: Steps) -> str:
@@ -248,7 +248,7 @@ def _dotted(path: Steps) -> str:
 
 def _told(entry: object, error: ErrorDetails) -> tuple[Steps, str]:
     """Where a mistake is, and what pydantic says of it in our words."""
-    path, found, kind = _path(entry, error["loc"]), error["input"], error["type"]
+    path, value, kind = _path(entry, error["loc"]), error["input"], error["type"]
     context: Mapping[str, Any] = error.get("ctx", {})
     match kind:
         case "missing":
@@ -264,17 +264,17 @@ def _told(entry: object, error: ErrorDetails) -> tuple[Steps, str]:
         case "union_tag_invalid":
             key, wrong = context["discriminator"].strip("'"), context["tag"]
             tags = [tag.strip("' ") for tag in context["expected_tags"].split(",")]
-            told = f"expected one of {', '.join(tags)}, got {_shown(wrong)}"
-            return (*path, key), told + nearest(wrong, tags)
+            sentence = f"expected one of {', '.join(tags)}, got {_shown(wrong)}"
+            return (*path, key), sentence + nearest(wrong, tags)
         case "too_short":
             least = context["min_length"]
             many = "one entry" if least == 1 else f"{least} entries"
-            return path, f"expected at least {many}, got {_shown(found)}"
+            return path, f"expected at least {many}, got {_shown(value)}"
     expected = str(EXPECTED.get(kind) or context.get("words") or error["msg"])
     words = [word.strip("., ") for word in expected.removeprefix("one of ").split()]
     known = context.get("known") or [word for word in words if len(word) > 2]
-    near = nearest(found, known) if isinstance(found, str) else ""
-    return path, f"expected {expected}, got {_shown(found)}{near}"
+    near = nearest(value, known) if isinstance(value, str) else ""
+    return path, f"expected {expected}, got {_shown(value)}{near}"
 
 
 def _path(entry: object, steps: Steps) -> tuple[str | int, ...]:

@@ -41,8 +41,8 @@ def planned(root: Path = ROOT) -> list[str]:
 
 
 def _yamls(root: Path) -> list[Path]:
-    found = (root / "papers").glob("*.yaml")
-    return sorted(path for path in found if not path.stem.startswith("_"))
+    files = (root / "papers").glob("*.yaml")
+    return sorted(path for path in files if not path.stem.startswith("_"))
 
 
 def _borrows(path: Path) -> bool:
@@ -117,7 +117,7 @@ def source_sha256(simulator: str) -> str:
     """Of the source of a simulator. Raises PlanError."""
     path = ROOT / "simulators" / f"{simulator}.cc"
     if not path.exists():
-        known = ", ".join(sorted(found.stem for found in path.parent.glob("*.cc"))) or "none"
+        known = ", ".join(sorted(file.stem for file in path.parent.glob("*.cc"))) or "none"
         raise PlanError(f"unknown simulator {simulator!r}; known: {known}")
     return hashlib.sha256(path.read_bytes()).hexdigest()
 

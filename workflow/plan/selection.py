@@ -144,19 +144,19 @@ def published_series(paper: Paper, panel: lines.Drawing) -> dict[str, Series]:
     """The published numbers of each curve of a panel of a figure, by its label, their x counted in
     our evaluations; none for a variant. Raises PlanError.
     """
-    found: dict[str, Series] = {}
+    by_method: dict[str, Series] = {}
     if panel.variant:
-        return found
+        return by_method
     for one in published_panels(paper):
         series = published_numbers.panel(paper.name, one.panel)
         # what is divided by one of its own curves is printed undivided
         base = "" if one.relative_to in series else one.relative_to
         if (panel.problem, panel.metric, panel.relative_to) == (one.problem, one.metric, base):
-            found = {**{by: _from(of, one.known) for by, of in series.items()}, **found}
+            by_method = {**{by: _from(of, one.known) for by, of in series.items()}, **by_method}
     labels: dict[str, str] = {}  # of several curves of one method the first one stands for it
     for label in panel.curves:
         labels.setdefault(algorithm_of(label), label)
-    return {label: found[method] for method, label in labels.items() if method in found}
+    return {label: by_method[method] for method, label in labels.items() if method in by_method}
 
 
 def _from(series: Series, known: int) -> Series:
@@ -189,7 +189,7 @@ def under_readings(
     """Label and curve for each label under each reading that is planned for it, the same run only
     once.
     """
-    found: dict[str, tuple[str, Curve]] = {}
+    curves: dict[str, tuple[str, Curve]] = {}
     for label, name in product(labels, readings):
         reading = DEFAULT if name == "default" else name
         there = in_scale(paper, problem, [label], reading=reading, relative_to=relative_to)
@@ -198,8 +198,8 @@ def under_readings(
             reading and _named(paper, problem, label, reading, DEFAULT) not in paper.aliases
         ):
             curve = curve_of(paper, problem, label, reading=reading)
-            found.setdefault(curve.name, (curve.label, curve))
-    return list(found.values())
+            curves.setdefault(curve.name, (curve.label, curve))
+    return list(curves.values())
 
 
 def table_curves(paper: Paper, line: lines.DiagnosticsTable | lines.FeasibleTable) -> list[Curve]:
@@ -258,8 +258,8 @@ def published_curves(paper: Paper) -> list[Curve]:
         for panel in published_panels(paper)
         for method in published_numbers.panel(paper.name, panel.panel)
     ]
-    found = [planned(paper, *place) for place in dict.fromkeys(places)]
-    return [curve for curve in found if curve is not None]
+    curves = [planned(paper, *place) for place in dict.fromkeys(places)]
+    return [curve for curve in curves if curve is not None]
 
 
 def picture_curves(paper: Paper, name: str) -> list[Curve]:
@@ -327,7 +327,7 @@ def profile_panels(
 
     A problem that lacks a curve at this scale is left out, and so is a panel without problems.
     """
-    found = []
+    panels = []
     for own in line.panels:
         labels = own.curves or line.curves
         curves = {
@@ -336,8 +336,8 @@ def profile_panels(
             if in_scale(paper, problem, labels) == labels
         }
         if curves:
-            found.append((own.model_copy(update={"curves": labels}), curves))
-    return found
+            panels.append((own.model_copy(update={"curves": labels}), curves))
+    return panels
 
 
 def profile_runs(paper: Paper, name: str) -> list[Curve]:

@@ -104,8 +104,8 @@ class Check(Section):
 
     def listed(self, side: str) -> list[str]:
         """The labels under `left`, `right`, `curves` or `minus`; none where it is no list."""
-        found = getattr(self, side, None)
-        return found if isinstance(found, list) else []
+        value = getattr(self, side, None)
+        return value if isinstance(value, list) else []
 
     @property
     def opposite(self) -> str:
@@ -562,7 +562,7 @@ class ClaimEntry(Section):
 
     def _asked(self, names: Mapping[str, Any] | None) -> list[Asked]:
         """The claim in each case, its checks judged against the `names` of the paper."""
-        check, found = self.check.model_dump(by_alias=True, exclude_unset=True), []
+        check, asked = self.check.model_dump(by_alias=True, exclude_unset=True), []
         for line in self.cases:
             mine = {**check, **(line.model_extra or {})}
             try:
@@ -570,8 +570,8 @@ class ClaimEntry(Section):
             except ValidationError as error:
                 raise refusal(f"case {line.name!r}: {error.errors()[0]['msg']}") from None
             requires, null = line.requires or self.requires, line.null_model or self.null_model
-            found.append(Asked(line.name, typed, requires, null))
-        return found
+            asked.append(Asked(line.name, typed, requires, null))
+        return asked
 
     @model_validator(mode="after")
     def _has_cases_that_fit(self, info: ValidationInfo) -> Self:

@@ -66,8 +66,8 @@ class Section(BaseModel):
             for key in values:
                 if key not in known:
                     words = f"unknown key {key!r}{or_nearest(key, known)}"
-                    told = {"key": key, "words": words}
-                    raise PydanticCustomError("unknown_key", "{words}", told)
+                    context = {"key": key, "words": words}
+                    raise PydanticCustomError("unknown_key", "{words}", context)
         return values
 
 
@@ -135,8 +135,8 @@ def parts(name: str, kind: str = "algorithm") -> list[tuple[str, str]]:
         return [(kind, name)]
     head, plus, variant = name.partition("+")
     plain, at, reading = head.partition("@")
-    found = (kind, plain), *[("reading", reading)] * bool(at), *[("variant", variant)] * bool(plus)
-    return list(found)
+    named = (kind, plain), *[("reading", reading)] * bool(at), *[("variant", variant)] * bool(plus)
+    return list(named)
 
 
 def unknown(kind: str, name: str, known: Sequence[str]) -> str:
@@ -159,16 +159,16 @@ class Expected:
 
         def judged(value: object, validate: Callable[[object], object]) -> object:
             try:
-                found = validate(value)
+                valid = validate(value)
             except ValidationError as error:
                 for each in error.errors():
                     if each["type"] == "unknown_name":
                         raise PydanticCustomError("unknown_name", "{words}", each["ctx"]) from None
-                found = None
-            if found is None or (self.pattern and re.fullmatch(self.pattern, str(found)) is None):
+                valid = None
+            if valid is None or (self.pattern and re.fullmatch(self.pattern, str(valid)) is None):
                 said = {"words": self.words, "known": self.known}
                 raise PydanticCustomError("expected", "{words}", said)
-            return found
+            return valid
 
         return core_schema.no_info_wrap_validator_function(judged, handler(source))
 

@@ -110,12 +110,12 @@ class Checkpoint:
 
     def _check_private(self) -> None:
         """Raise NotOurs where somebody else could have put anything into the folder."""
-        found = self.path.parent.lstat()
-        mode = stat.S_IMODE(found.st_mode)
-        if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or mode & 0o077:
+        status = self.path.parent.lstat()
+        mode = stat.S_IMODE(status.st_mode)
+        if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid() or mode & 0o077:
             raise NotOurs(
                 f"{self.path.parent}: expected a folder of user {os.geteuid()} that nobody else can"
-                f" read or write, got user {found.st_uid} and mode {mode:o}: remove it, or let"
+                f" read or write, got user {status.st_uid} and mode {mode:o}: remove it, or let"
                 " XDG_STATE_HOME name another place"
             )
 
@@ -123,11 +123,11 @@ class Checkpoint:
 def _identity() -> dict[str, str]:
     """Libraries of this process, as far as it has loaded them, and what decides their kernels."""
     made = record.provenance()
-    found = {"Python": made["python"], **made["libraries"], "kernels": made["kernels"]}
+    identity = {"Python": made["python"], **made["libraries"], "kernels": made["kernels"]}
     if made["kernels"] != one_path.LEVEL:
-        found["processor"] = record.processor()
-        found |= {name: os.environ.get(name, "nothing") for name in one_path.NAMES}
-    return found
+        identity["processor"] = record.processor()
+        identity |= {name: os.environ.get(name, "nothing") for name in one_path.NAMES}
+    return identity
 
 
 def _check_same(saved: Mapping[str, Any], now: Mapping[str, str]) -> None:

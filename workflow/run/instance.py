@@ -84,19 +84,19 @@ def parameters_of(curve: Curve, problem: Problem) -> dict[str, Any]:
 
 def _revealed(curve: Curve, problem: Problem, values: Mapping[str, Any]) -> dict[str, Any]:
     """Values, and the fields of groups among them, with what the problem reveals in its place."""
-    found: dict[str, Any] = {}
+    revealed: dict[str, Any] = {}
     for name, value in values.items():
         if not isinstance(value, dict) or set(value) != {"given"}:
-            found[name] = _revealed(curve, problem, value) if isinstance(value, dict) else value
+            revealed[name] = _revealed(curve, problem, value) if isinstance(value, dict) else value
         elif value["given"] in problem.reveals:
-            found[name] = boundary.frozen_if_array(problem.reveals[value["given"]])
+            revealed[name] = boundary.frozen_if_array(problem.reveals[value["given"]])
         else:
             known = ", ".join(problem.reveals) or "nothing"
             raise PlanError(
                 f"{curve.name}: {name} is given by {value['given']!r}, which the problem does"
                 f" not reveal; known: {known}"
             )
-    return found
+    return revealed
 
 
 def draw_design(curve: Curve, seed: int, problem: Problem) -> np.ndarray:

@@ -74,17 +74,17 @@ def main(arguments: list[str] | None = None) -> int:
     # here, since libraries are loaded with the kernels of the path that was taken
     from workflow.run import supervisor
 
-    told: set[str] = set()
+    said: set[str] = set()
     for target in targets:
         try:
             supervisor.make(target)
         except Failed as error:
-            if str(error) not in told:  # it may be the same for several records
+            if str(error) not in said:  # it may be the same for several records
                 print(f"error: {error}", file=sys.stderr)
-            told.add(str(error))
+            said.add(str(error))
             if error.everywhere:
                 break
-    return 1 if told else 0
+    return 1 if said else 0
 
 
 def _targets(options: argparse.Namespace) -> list[Target]:

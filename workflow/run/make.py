@@ -60,10 +60,10 @@ def code(curve: AnyCurve) -> Callable[..., Any]:
                 importlib.import_module(library)
         return algorithms.load(curve.algorithm_entry["is"])
     module, _, function = curve.function.partition(".")
-    found: Callable[..., Any] = getattr(
+    function_of_study: Callable[..., Any] = getattr(
         importlib.import_module(f"workflow.studies.{module}"), function
     )
-    return found
+    return function_of_study
 
 
 class _Run:
@@ -303,23 +303,23 @@ def _is_there(target: Target, header: record.Header) -> bool:
 
     Raises BadRecord where that is no record, or where a file of the user's has another one.
     """
-    found = record.read(target.path) if target.path.exists() else None
-    if found is not None and found.header.get("digest") != header["digest"]:
+    made = record.read(target.path) if target.path.exists() else None
+    if made is not None and made.header.get("digest") != header["digest"]:
         if not target.stored:
             raise record.BadRecord(
                 f"{target.path}: expected no file, or this very run, found another record: name"
                 " another file, or move it away"
             )
-        by_digest.keep(target.path, found.header, target.root)
-        found = None
+        by_digest.keep(target.path, made.header, target.root)
+        made = None
     if target.again:
         return False
-    if found is None and target.stored:
+    if made is None and target.stored:
         kept = by_digest.place(target.root, header)
-        found = by_digest.finished(kept)
-        if found is not None:
+        made = by_digest.finished(kept)
+        if made is not None:
             by_digest.hand_out(kept, target.path)
-    return found is not None and found.header.get("status", "complete") in record.FINAL
+    return made is not None and made.header.get("status", "complete") in record.FINAL
 
 
 def _write(target: Target, header: record.Header, columns: record.Columns) -> None:

@@ -145,5 +145,5 @@ def _prctl(option: int, value: int) -> None:
 
 def _children() -> list[int]:
     """The ids of the processes whose parent this one is, where the machine tells."""
-    found = Path("/proc/self/task").glob("*/children")
-    return [int(child) for path in found for child in path.read_text(encoding="utf-8").split()]
+    files = Path("/proc/self/task").glob("*/children")
+    return [int(child) for path in files for child in path.read_text(encoding="utf-8").split()]

@@ -81,17 +81,17 @@ class Surroundings:
 
 def _duplicates() -> dict[int, tuple[int, tuple[int, int] | None]]:
     """Of standard input, output and errors: another handle of the same file, and which that is."""
-    found = {}
+    duplicates = {}
     for handle in (0, 1, 2):
         with suppress(OSError):  # it is closed, and stays so
-            found[handle] = os.dup(handle), _file(handle)
-    return found
+            duplicates[handle] = os.dup(handle), _file(handle)
+    return duplicates
 
 
 def _file(handle: int) -> tuple[int, int] | None:
     """Which file an open handle leads to; None where it is closed."""
     try:
-        found = os.fstat(handle)
+        status = os.fstat(handle)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino

@@ -25,7 +25,7 @@ work together.
 
 def text(root: Path) -> str:
     """The whole page, of the package below a root: functions, then what they return or raise."""
-    package, found = ast.parse((root / SOURCE).read_text(encoding="utf-8")), []
+    package, nodes = ast.parse((root / SOURCE).read_text(encoding="utf-8")), []
     lists = [line for line in package.body if isinstance(line, ast.Assign)]
     (public,) = [line.value for line in lists if ast.unparse(line.targets[0]) == "__all__"]
     names = ast.literal_eval(public)
@@ -34,9 +34,9 @@ def text(root: Path) -> str:
             home = root.joinpath(*str(line.module).split(".")).with_suffix(".py")
             for node in ast.parse(home.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name in names:
-                    found.append(node)
-    found.sort(key=lambda node: isinstance(node, ast.ClassDef))
-    return "\n".join([HEAD, *(part for node in found for part in _parts(node, node.name, "##"))])
+                    nodes.append(node)
+    nodes.sort(key=lambda node: isinstance(node, ast.ClassDef))
+    return "\n".join([HEAD, *(part for node in nodes for part in _parts(node, node.name, "##"))])
 
 
 def _parts(node: ast.FunctionDef | ast.ClassDef, name: str, level: str) -> Iterator[str]:

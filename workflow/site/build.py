@@ -63,7 +63,7 @@ class Site:
     root: Path
     reports: Sequence[Report]
     guide: Mapping[str, Rendered]
-    told: Mapping[str, Box]
+    boxes: Mapping[str, Box]
 
     def page(self, path: str, template: str, **shown: Any) -> None:
         """Write one page; `up` leads from it to the top of the site."""
@@ -83,25 +83,25 @@ def build(
 
     What an earlier call left in `target` is replaced; a folder that is no site is refused.
     """
-    found = reports(source, papers)
+    shown = reports(source, papers)
     if target.exists() and any(target.iterdir()) and not (target / MARK).exists():
         raise FileExistsError(
             f"{target} holds files that are not a site of this project: name another folder with -o"
         )
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(STATIC, target / "static")
-    guide = Guide(root, found)
-    site = Site(target, found, guide.pages(), guide.told())
-    for report in found:
+    guide = Guide(root, shown)
+    site = Site(target, shown, guide.pages(), guide.boxes())
+    for report in shown:
         _paper(site, report)
     site.page(
         "index.html",
         "home.html",
-        pictures={report.name: _thumbnail(site, report) for report in found},
+        pictures={report.name: _thumbnail(site, report) for report in shown},
         commit=record.provenance()["commit"],
         source=source,
     )
-    methods = _methods(root, found)
+    methods = _methods(root, shown)
     site.page(METHODS, "methods.html", page=site.guide.get(METHODS), methods=methods)
     site.page(RUNS, "runs.html", page=site.guide.get(RUNS), repository=root)
     for path, page in site.guide.items():
@@ -145,15 +145,15 @@ def _thumbnail(site: Site, report: Report) -> tuple[str, tuple[int, int], str] |
     there = [one for one in report.shown if "png" in one.files]
     if not there:
         return None
-    first = min(there, key=lambda one: one.id != site.told[report.name].picture)
+    first = min(there, key=lambda one: one.id != site.boxes[report.name].picture)
     name = f"{report.name}/thumbnail{shrink.ENDING}"
     return name, shrink.put_small(first.files["png"], site.root / name), first.alt
 
 
-def _methods(root: Path, found: Sequence[Report]) -> list[Method]:
+def _methods(root: Path, shown: Sequence[Report]) -> list[Method]:
     """The files of algorithms/ that a paper uses."""
     uses: dict[str, list[tuple[str, str]]] = {}
-    for report in found:
+    for report in shown:
         for name, entry in report.entry["algorithms"].items():
             uses.setdefault(entry["is"].split(".")[0], []).append((name, report.label))
     methods = []
@@ -208,19 +208,19 @@ def _compact(data: Any) -> str:
 @cache
 def templates() -> Environment:
     """All that pages are made of."""
-    found = Environment(
+    environment = Environment(
         loader=PackageLoader("workflow.site"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    found.filters |= {
+    environment.filters |= {
         each.__name__: each for each in (inline, slug, duration, number, effect, decided, drawn)
     }
-    found.globals |= {
+    environment.globals |= {
         "policy": POLICY,
         "symbol": {**SYMBOLS, UNDECIDED: "?"},
         "meanings": MEANINGS,
     }
-    return found
+    return environment

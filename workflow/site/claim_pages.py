@@ -38,8 +38,8 @@ class Claim:
     @cached_property
     def comparisons(self) -> list[Comparison]:
         """All comparisons, the weakest first."""
-        found = [ledger.comparison(entry) for entry in self.entry["comparisons"]]
-        return sorted(found, key=lambda one: one.weakness)
+        unsorted = [ledger.comparison(entry) for entry in self.entry["comparisons"]]
+        return sorted(unsorted, key=lambda one: one.weakness)
 
     @property
     def group(self) -> str:
@@ -47,14 +47,14 @@ class Claim:
         return outcomes.group(self.entry["qualifiers"])
 
     @property
-    def found(self) -> str:
+    def summary(self) -> str:
         """What its comparisons came to, in a sentence."""
-        found = self.comparisons
+        comparisons = self.comparisons
         if self.entry["reasons"]:
             return f"Not decided: {'; '.join(self.entry['reasons'])}."
-        if not found:
+        if not comparisons:
             return "Nothing was compared."
-        counted = [one for one in found if not one.apart]
+        counted = [one for one in comparisons if not one.apart]
         if not counted:
             return "All comparisons are counted apart."
         sides, holds = [one.decides for one in counted], sum(one.holds for one in counted)
@@ -64,9 +64,9 @@ class Claim:
             parts.append(f"significantly in {sides.count(FOR)}")
         if against := sides.count(AGAINST):
             parts.append(f"significantly on the other side in {against}")
-        if apart := len(found) - len(counted):
+        if apart := len(comparisons) - len(counted):
             parts.append(f"counted apart are {apart}")
-        return f"{', '.join(parts)}; the weakest is {found[0].what}."
+        return f"{', '.join(parts)}; the weakest is {comparisons[0].what}."
 
     @property
     def fixed(self) -> str:

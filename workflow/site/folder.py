@@ -176,23 +176,23 @@ class Report:
         seed and those of SAMPLES that the check reads.
         """
         table = self.seeds
-        found = table[(table["claim"] == claim.id) & (table["setting"] == AS_PRINTED)]
-        found = found[found["comparison"] == found["comparison"].iloc[0]] if len(found) else found
-        return found[["comparison", "seed", *SAMPLES]].dropna(axis=1, how="all")
+        rows = table[(table["claim"] == claim.id) & (table["setting"] == AS_PRINTED)]
+        rows = rows[rows["comparison"] == rows["comparison"].iloc[0]] if len(rows) else rows
+        return rows[["comparison", "seed", *SAMPLES]].dropna(axis=1, how="all")
 
     def runs(self, root: Path) -> list[dict[str, Any]]:
         """A line for each problem, the studies the last, each with its `curves`; `published` says
         whether the repository has the evaluations.
         """
-        found = []
+        lines = []
         for problem, table in self.records.groupby("problem", sort=False):
             place = root / PUBLISHED / self.scale / self.name / str(problem)
             curves = [
                 {**_cost(curve, rows), "published": (place / f"{curve}.parquet").exists()}
                 for curve, rows in table.groupby("curve", sort=False)
             ]
-            found.append({**_cost(problem, table), "published": place.exists(), "curves": curves})
-        return found
+            lines.append({**_cost(problem, table), "published": place.exists(), "curves": curves})
+        return lines
 
     def made_by(self, commands: Iterable[str]) -> pd.DataFrame:
         """The records of the runs that some commands make, whatever their seeds, cheapest first."""
@@ -256,9 +256,9 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
 
     Raises PlanError where one that is asked for has none.
     """
-    found = {path.parent.name: path for path in sorted(root.glob("*/verdicts.json"))}
-    lacking = sorted(set(papers) - found.keys())
-    if not found or lacking:
+    verdicts = {path.parent.name: path for path in sorted(root.glob("*/verdicts.json"))}
+    lacking = sorted(set(papers) - verdicts.keys())
+    if not verdicts or lacking:
         raise PlanError(
             f"expected {root}/<paper>/verdicts.json{' of ' if lacking else ''}{', '.join(lacking)},"
             " found none: run make figures first, or name another folder"
@@ -271,6 +271,6 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
             json.loads(path.read_text(encoding="utf-8")),
             pd.read_parquet(path.with_name("runs.parquet")),
         )
-        for name, path in found.items()
+        for name, path in verdicts.items()
         if name in papers or not papers
     ]

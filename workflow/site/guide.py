@@ -70,23 +70,23 @@ class Guide:
         text = (self.root / source).read_text("utf-8") if is_text else api_page.text(self.root)
         return self._render(source, text)
 
-    def told(self) -> dict[str, Box]:
+    def boxes(self) -> dict[str, Box]:
         """What the page of results says of each report, by the name of the report."""
         page = (self.root / RESULTS).read_text(encoding="utf-8")
         parts = re.split(r"^## (.+)\n", page, flags=re.MULTILINE)
         said = dict(zip(parts[1::2], parts[2::2], strict=True))
-        found = {}
+        boxes = {}
         for report in self.reports:
             text = said.get(report.label, "")
             first = PICTURE.search(text)
             words = PICTURE.sub("", text)
             rest = ITEM.sub("", words).strip()
-            found[report.name] = Box(
+            boxes[report.name] = Box(
                 {what: self._render(RESULTS, how).body for what, how in ITEM.findall(words)},
                 self._render(RESULTS, rest).body,
                 PurePosixPath(first[1]).stem if first else "",
             )
-        return found
+        return boxes
 
     def pictures(self) -> list[Path]:
         """The pictures of docs/, which stand beside the pages."""
@@ -109,12 +109,12 @@ class Guide:
         }
 
     def _render(self, source: str, text: str) -> Rendered:
-        def named(found: re.Match[str]) -> str:
+        def named(link: re.Match[str]) -> str:
             """A link to a file that the site lacks: its words, and the path."""
-            path = _normal(source, found[2].partition("#")[0])
-            if self._address(source, found[2]) or not (self.root / path).exists():
-                return found[0]
-            return found[1] if path in found[1] else f"{found[1]} (`{path}`)"
+            path = _normal(source, link[2].partition("#")[0])
+            if self._address(source, link[2]) or not (self.root / path).exists():
+                return link[0]
+            return link[1] if path in link[1] else f"{link[1]} (`{path}`)"
 
         return markdown.render(
             ANY_LINK.sub(named, text),

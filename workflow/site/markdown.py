@@ -87,7 +87,7 @@ def slug(words: str) -> str:
 
 def mathematics(text: str) -> str:
     r"""A title with `$\lambda = 10^{-4}$` in it, in plain letters."""
-    return re.sub(r"\$([^$]*)\$", lambda found: _plain(found[1]), text)
+    return re.sub(r"\$([^$]*)\$", lambda formula: _plain(formula[1]), text)
 
 
 def inline(text: str) -> Markup:
@@ -101,13 +101,13 @@ def inline(text: str) -> Markup:
 def _plain(formula: str) -> str:
     for name, symbol in SYMBOLS.items():
         formula = formula.replace(name, symbol)
-    formula = re.sub(r"\^\{?([-\dtx]+)\}?", lambda found: found[1].translate(RAISED), formula)
+    formula = re.sub(r"\^\{?([-\dtx]+)\}?", lambda power: power[1].translate(RAISED), formula)
     return re.sub(r"_\{([^}]*)\}", r"_\1", formula)
 
 
 def _name_headings(tree: SyntaxTreeNode) -> tuple[str, list[Heading]]:
     """Gives every heading but the first its anchor; what the first says, and the others."""
-    title, found, ids = "", list[Heading](), set(RESERVED)
+    title, headings, ids = "", list[Heading](), set(RESERVED)
     parts = [node for node in tree.walk() if node.type in ("heading", "inline")]
     for at, node in enumerate(parts):
         if node.type != "heading":
@@ -124,8 +124,8 @@ def _name_headings(tree: SyntaxTreeNode) -> tuple[str, list[Heading]]:
         ids.add(name)
         _ends(node)[0].attrSet("id", name)
         text = takewhile(lambda each: each.type == "inline", parts[at + 2 :])  # after its own words
-        found.append(Heading(name, said, " ".join(map(_words, text))))
-    return title, found
+        headings.append(Heading(name, said, " ".join(map(_words, text))))
+    return title, headings
 
 
 def _shape_table(table: SyntaxTreeNode, label: str) -> None:

@@ -122,8 +122,8 @@ def write(path: Path, labels: Labels, records: Mapping[int, Kept]) -> None:
     Raises TooLarge, and leaves what was there, and ValueError where a record is of another seed.
     """
     if wrong := [seed for seed, kept in records.items() if kept.seed != seed]:
-        found = records[wrong[0]].seed
-        raise ValueError(f"{path}: expected a record of seed {wrong[0]}, got one of seed {found}")
+        other = records[wrong[0]].seed
+        raise ValueError(f"{path}: expected a record of seed {wrong[0]}, got one of seed {other}")
     parts = [records[seed] for seed in sorted(records)]
     rows = [kept.rows for kept in parts]
     columns = {name: _repeated(value, sum(rows)) for name, value in labels.items()}
@@ -173,7 +173,7 @@ def read(path: Path) -> dict[int, Kept]:
             f"{path}: expected published records, found a file that cannot be read as such"
             f" ({error}): {again}"
         ) from None
-    found, first = {}, 0
+    records, first = {}, 0
     for seed, header in headers.items():
         kept = _part(header, table.slice(first, int(header["rows"])))
         first += kept.rows
@@ -182,8 +182,8 @@ def read(path: Path) -> dict[int, Kept]:
                 f"{path}: expected seed {seed} with sha256 {str(header.get(SEAL))[:12]}, found"
                 f" another: the file was changed after it was written; {again}"
             )
-        found[seed] = kept
-    return found
+        records[seed] = kept
+    return records
 
 
 def headers(path: Path) -> dict[int, Header]:
@@ -205,12 +205,12 @@ def unfolded(said: Mapping[str, Any]) -> dict[int, Header]:
 def _said(file: pq.FileMetaData) -> dict[str, Any]:
     text = (file.metadata or {})[KEY]
     try:
-        found = json.loads(text if text.startswith(b"{") else zlib.decompress(text))
+        said = json.loads(text if text.startswith(b"{") else zlib.decompress(text))
     except zlib.error as error:
         raise ValueError(str(error)) from None
-    if found["format"] != FORMAT:
-        raise ValueError(f"format {found['format']}, not {FORMAT}")
-    return dict(found)
+    if said["format"] != FORMAT:
+        raise ValueError(f"format {said['format']}, not {FORMAT}")
+    return dict(said)
 
 
 def _packed(said: Mapping[str, Any]) -> bytes:

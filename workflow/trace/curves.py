@@ -228,8 +228,8 @@ def as_json(curve: AnyCurve) -> str:
     """What decides the runs of a curve or a study, on one line: all but their seeds, of which each
     job is told some.
     """
-    told = {one.name: getattr(curve, one.name) for one in fields(curve)}
-    return json.dumps({**told, "seeds": []})
+    given = {one.name: getattr(curve, one.name) for one in fields(curve)}
+    return json.dumps({**given, "seeds": []})
 
 
 def hand_over(curve: AnyCurve, folder: Path, *, write: bool = True) -> str:

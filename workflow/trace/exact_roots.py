@@ -57,8 +57,8 @@ def _give(torch: Any) -> None:
             return torch.from_numpy(np.sqrt(values, out=np.empty_like(values)))
 
     def into(x: Any, *, out: Any) -> Any:
-        found = root(x)
-        return out.resize_(found.shape).copy_(found)
+        roots = root(x)
+        return out.resize_(roots.shape).copy_(roots)
 
     library = torch.library.Library("aten", "IMPL")
     with warnings.catch_warnings():

@@ -118,13 +118,13 @@ def instead() -> dict[str, str] | None:
     text = os.environ.get(INSTEAD)
     if text is None:
         return None
-    found = dict(item.partition("=")[::2] for item in text.split())
-    if wrong := [name for name, value in found.items() if name not in NAMES or not value]:
+    chosen = dict(item.partition("=")[::2] for item in text.split())
+    if wrong := [name for name, value in chosen.items() if name not in NAMES or not value]:
         raise BadPath(
             f"{INSTEAD}: expected NAME=value for some of {', '.join(NAMES)}, got {wrong[0]}:"
             " correct it, or unset it to compute with the kernels of all records"
         )
-    return found
+    return chosen
 
 
 def _chosen() -> tuple[dict[str, str], str]:

@@ -124,11 +124,11 @@ def read(path: Path) -> Record:
             " away, run again"
         )
     columns = {name: _to_numpy(column) for name, column in zip(names, table.columns, strict=True)}
-    found = trace_hash(columns)
-    if found != header["trace_sha256"] or len(table) != header["rows"]:
+    trace = trace_hash(columns)
+    if trace != header["trace_sha256"] or len(table) != header["rows"]:
         raise BadRecord(
             f"{path}: expected {header['rows']} rows with trace {header['trace_sha256'][:12]},"
-            f" found {len(table)} rows with {found[:12]}: the file was changed after it was"
+            f" found {len(table)} rows with {trace[:12]}: the file was changed after it was"
             " written; move it away and run again"
         )
     if SEAL in header and _seal(header, columns) != header[SEAL]:
@@ -160,10 +160,10 @@ def _seal(header: Mapping[str, Any], columns: Columns) -> str:
 def _header(schema: pa.Schema) -> dict[str, Any]:
     """The JSON header in a schema; {} where it is missing or damaged."""
     try:
-        found = json.loads((schema.metadata or {}).get(KEY, b"{}"))
+        header = json.loads((schema.metadata or {}).get(KEY, b"{}"))
     except ValueError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return header if isinstance(header, dict) else {}
 
 
 def provenance() -> dict[str, Any]:

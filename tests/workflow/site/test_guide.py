@@ -127,7 +127,7 @@ def test_the_box_of_a_paper_is_what_its_results_begin_with(root):
     mine = report(root / "figures/reference/toy")
     mine.label = "Toy"
     other = SimpleNamespace(name="bare", label="Bare", folder=root, judged=[])
-    found = Guide(root, [mine, other]).told()
+    found = Guide(root, [mine, other]).boxes()
     box = found["toy"]
     assert list(box.items) == ["Claims", "Result"] and box.picture == "fig"
     assert '<a href="../toy/claims/c1.html">holds</a>' in box.items["Result"]

@@ -21,8 +21,8 @@ def parse(dataset: object, raw: Path) -> Prepared:
 
     Raises DataUnavailable, with the byte offset of what is wrong.
     """
-    found = prepare.read(raw, every())
-    return Prepared(found, prepare.content_sha256(found), raw.name, features=prepare.MEANING)
+    table = prepare.read(raw, every())
+    return Prepared(table, prepare.content_sha256(table), raw.name, features=prepare.MEANING)
 
 
 def substitute(dataset: object) -> Prepared:

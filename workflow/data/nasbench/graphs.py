@@ -106,8 +106,8 @@ def every() -> Cells:
 
 def enumerate_codes() -> Codes:
     """The code of each class that nasbench meets first (12416,), rising."""
-    found: Codes = np.unique(canonical())
-    return found[found >= 0]
+    codes: Codes = np.unique(canonical())
+    return codes[codes >= 0]
 
 
 @cache

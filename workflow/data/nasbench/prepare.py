@@ -54,7 +54,7 @@ SCHEMA = pa.schema(
 Array = NDArray[np.float64]
 
 
-class Found:
+class Collected:
     """What the records said so far about n cells: measurements (n, 3 repeats, 3), how many repeats
     (n,), codes (n,).
     """
@@ -112,17 +112,17 @@ def read(path: Path, cells: Cells) -> pa.Table:
 
     Raises DataUnavailable, with byte offset.
     """
-    found = Found(cells)
+    collected = Collected(cells)
     for offset, data in records(path):
         try:
             row = rows.read(data)
             if row is not None:
-                found.add(row)
+                collected.add(row)
         except ValueError as error:
             raise damage(path, offset, str(error)) from None
-    lacking = np.flatnonzero(found.count < REPEATS)
+    lacking = np.flatnonzero(collected.count < REPEATS)
     if lacking.size:
-        name, count = cells.hashes[lacking[0]], found.count[lacking[0]]
+        name, count = cells.hashes[lacking[0]], collected.count[lacking[0]]
         got = f"the end with fewer for {lacking.size} of them, such as {count} of {name}"
         raise damage(
             path,
@@ -130,8 +130,8 @@ def read(path: Path, cells: Cells) -> pa.Table:
             f"expected {REPEATS} repeats of {len(cells.hashes)} cells, got {got}",
         )
     # other representatives of the same classes may have other edits and parameter counts
-    written = cells if np.array_equal(found.codes, cells.codes) else Cells.of(found.codes)
-    return assemble(written, *np.moveaxis(found.measured, 2, 0))
+    written = cells if np.array_equal(collected.codes, cells.codes) else Cells.of(collected.codes)
+    return assemble(written, *np.moveaxis(collected.measured, 2, 0))
 
 
 def assemble(cells: Cells, validation: Array, test: Array, seconds: Array) -> pa.Table:

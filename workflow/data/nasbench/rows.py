@@ -64,14 +64,14 @@ def read(data: bytes) -> Row | None:
 def items(data: bytes) -> tuple[str, int, str, str, str]:
     """The five items of a record."""
     try:
-        found = json.loads(data)
+        values = json.loads(data)
     except ValueError as error:
         raise ValueError(f"expected JSON, got {data[:80]!r}... ({error})") from None
-    if not isinstance(found, list) or tuple(map(type, found)) != LAYOUT:
+    if not isinstance(values, list) or tuple(map(type, values)) != LAYOUT:
         raise ValueError(
             f"expected [hash, epochs, adjacency, operations, measurements], got {data[:80]!r}..."
         )
-    module_hash, epochs, adjacency, operations, metrics = found
+    module_hash, epochs, adjacency, operations, metrics = values
     return module_hash, epochs, adjacency, operations, metrics
 
 

@@ -213,7 +213,7 @@ def words(cells: Cells) -> Array:
     to output (n, 31).
     """
     edge, conv = _edges(cells), _conv(cells)
-    found: dict[tuple[int, ...], Array] = {
+    by_word: dict[tuple[int, ...], Array] = {
         word: np.zeros(len(cells.hashes))
         for size in range(INNER + 1)
         for word in itertools.product((0, 1), repeat=size)
@@ -226,8 +226,8 @@ def words(cells: Cells) -> Array:
                 spelled = np.prod(
                     [conv[v] == kind for v, kind in zip(way, word, strict=True)], axis=0
                 )
-                found[word] = np.maximum(found[word], there * spelled)
-    return np.stack(list(found.values()), axis=1)
+                by_word[word] = np.maximum(by_word[word], there * spelled)
+    return np.stack(list(by_word.values()), axis=1)
 
 
 def _edges(cells: Cells) -> dict[tuple[int, int], Array]:

@@ -40,15 +40,15 @@ def masked_crc(data: bytes) -> int:
     return ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
 
 
-def damage(path: Path, offset: int, found: str) -> DataUnavailable:
-    """The error for the record that begins at a byte offset; `found` says what was expected and
+def damage(path: Path, offset: int, what: str) -> DataUnavailable:
+    """The error for the record that begins at a byte offset; `what` says what was expected and
     what was got.
     """
     remedy = (
         "if its sha256 is not the one in data/manifest.yaml, delete the file and fetch it again; if"
         " it is, please report this"
     )
-    return DataUnavailable(f"{path}: the record at byte {offset}: {found}: {remedy}")
+    return DataUnavailable(f"{path}: the record at byte {offset}: {what}: {remedy}")
 
 
 def _record(file: BinaryIO, path: Path, offset: int, size: int) -> bytes:

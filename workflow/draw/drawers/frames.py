@@ -42,7 +42,7 @@ def truss(best: Best, parameters: Mapping[str, Any]) -> Picture:
         structures.NODES, structures.BARS, structures.SUPPORTS, forces, structures.MODULUS
     )
     # (25,) psi and (18,) in
-    stresses, displacements = (found[0] for found in analysed.respond(areas[None]))
+    stresses, displacements = (response[0] for response in analysed.respond(areas[None]))
     shares = stresses / structures.STRENGTH
     figure = Figure(figsize=(8.4, 5.4), layout="constrained")
     tower, chart = figure.subplots(1, 2, width_ratios=[1.15, 1])
