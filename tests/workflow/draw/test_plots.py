@@ -17,11 +17,12 @@ from tests.workflow.draw.pictures import hashes
 from tests.workflow.judge.claimed import claim
 from tests.workflow.synthetic import PROVENANCE, Toy, noisy, publish
 from workflow.draw import panels, plots, report, style, tabulate
+from workflow.measure import store
 from workflow.measure.store import BadRecords
 from workflow.operate import publish as operate
 from workflow.plan import selection
 from workflow.plan.lines import Drawing, FigureLine
-from workflow.trace import curve_file, record
+from workflow.trace import curve_file
 from workflow.trace.curves import PlanError
 
 FIGURE = {"id": "f", "metric": "cumulative_regret", "relative_to": "uniform"}
@@ -65,7 +66,7 @@ def test_a_whole_report_draws_the_same_bytes_and_reads_each_record_once(toy, tmp
     operate.publish(toy.paper, toy.root / "results", toy.root)
     toy.drop(toy.curves["p", "A"])
     reads = Counter()
-    for module in (record, curve_file):
+    for module in (store, curve_file):
 
         def counted(path, read=module.read):
             reads[path] += 1
