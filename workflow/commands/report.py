@@ -4,7 +4,8 @@ machine.
 
 from workflow.trace import one_path
 
-one_path.begin()  # before the first numerical library is loaded
-from workflow.draw.report import main  # noqa: E402
+if __name__ == "__main__":
+    one_path.begin()  # before the first numerical library is loaded
+    from workflow.draw.report import main
 
-raise SystemExit(main())
+    raise SystemExit(main())

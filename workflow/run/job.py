@@ -102,8 +102,8 @@ def _targets(options: argparse.Namespace) -> list[Target]:
         )
     if options.given and len(outputs[0].parents) <= DEPTH:
         raise PlanError(
-            f"-o: expected FOLDER/results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet beside --given,"
-            f" got {outputs[0]}"
+            "-o: expected FOLDER/results/SCALE/PAPER/PROBLEM/CURVE/SEED.parquet beside --given, got"
+            f" {outputs[0]}"
         )
     root = outputs[0].parents[DEPTH] if options.given else Path()
     again = os.environ.get("NOREGRET_AGAIN") == "1"
