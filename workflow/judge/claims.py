@@ -245,22 +245,18 @@ def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[AnyCurve]]:
             f"claim {claim.id}: unknown reading {', '.join(unknown)}; known:"
             f" {', '.join(known) or 'none'}"
         )
-    usual, planned = [run.name for run in runs_of_claim(paper, claim)], {}
+    readings: dict[str, list[AnyCurve]] = {}
     for reading in known:
         try:
             wanted = runs_of_claim(paper, claim, reading)
         except PlanError:
-            wanted = []
-        if wanted or reading in claim.readings:
-            planned[reading] = wanted
-    return {
-        reading: wanted
-        for reading, wanted in planned.items()
-        if [run.name for run in wanted] != usual
-        and not (
-            wanted and all(_compares_nothing(paper, one.check, reading) for one in claim.asked)
-        )
-    }
+            if reading in claim.readings:
+                readings[reading] = []
+            continue
+        is_empty = all(_compares_nothing(paper, one.check, reading) for one in claim.asked)
+        if beside_default(paper, claim, reading) and not is_empty:
+            readings[reading] = wanted
+    return readings
 
 
 def _compares_nothing(paper: Paper, check: AnyCheck, reading: str) -> bool:

@@ -84,6 +84,13 @@ def test_every_reading_that_a_claim_names_is_planned_at_published_size():
             assert wanted, f"{name}: {reading}"
 
 
+def test_a_claim_in_cases_on_tasks_without_a_known_optimum_is_judged_under_each_reading():
+    """There the runs of a claim are all runs of the task, under the default reading, too."""
+    (claim,) = [one for one in stated(PAPERS["go_ucb"]) if one.id == "lowest-on-australian"]
+    assert claim.cases
+    assert list(claims.readings_of(PAPERS["go_ucb"], claim)) == claim.readings
+
+
 def test_null_models_are_among_the_runs_that_a_ledger_reads():
     read = {paper.name: {run.name for run in claims.runs(paper)} for paper in PAPERS.values()}
     for _, paper, claim in CLAIMS:
