@@ -5,7 +5,7 @@ machine.
 from workflow.trace import one_path
 
 if __name__ == "__main__":
-    one_path.begin()  # before the first numerical library is loaded
+    one_path.take()  # before the first numerical library is loaded
     from workflow.operate.reference import main
 
     raise SystemExit(main())

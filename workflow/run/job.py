@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         targets = _targets(options)
         one_path.take()
-    except (PlanError, one_path.BadPath, OSError) as error:
+    except (PlanError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     # here, since libraries are loaded with the kernels of the path that was taken

@@ -44,7 +44,6 @@ UNSET = (
     "DNNL_MAX_CPU_ISA",
 )
 NAMES = (*FIXED, NUMPY, *UNSET)
-INSTEAD = "NOREGRET_CODE_PATH"
 # NumPy's names of kernels that every processor of this level runs alike; those of old processors of
 # one maker (FMA4, XOP) are not among them
 WITHIN = {
@@ -59,22 +58,17 @@ LIBRARIES = ("numpy", "torch", "jax")
 OWN = "the processor's own"
 
 
-class BadPath(ValueError):
-    """Variables that choose no kernels; says which."""
-
-
 _said: str | None = None  # of a process that has taken its path, and of its forks
 
 
 def take() -> None:
     """Set the environment of this process, for it and for whatever it starts; once a process and
-    its forks, since a library that is loaded keeps its kernels. Raises BadPath.
+    its forks, since a library that is loaded keeps its kernels.
     """
     global _said
     if _said is not None:
         return
-    asked = instead()
-    chosen, said = _chosen() if asked is None else (asked, f"asked for by {INSTEAD}")
+    chosen, said = _chosen()
     for name in NAMES:
         os.environ.pop(name, None)
     os.environ.update(chosen)
@@ -82,14 +76,6 @@ def take() -> None:
         exact_roots.when_loaded()
     early = [name for name in LIBRARIES if name in sys.modules]
     _said = f"{OWN} in {', '.join(early)}, loaded before others were asked for" if early else said
-
-
-def begin() -> None:
-    """Take the path in a program that has just begun; a wrong variable ends it with a sentence."""
-    try:
-        take()
-    except BadPath as error:
-        raise SystemExit(f"error: {error}") from None
 
 
 @cache
@@ -109,22 +95,6 @@ def features() -> list[str]:
     """
     has, dispatched = _asked()
     return [name for name in dispatched if has.get(name)]
-
-
-def instead() -> dict[str, str] | None:
-    """The variables that INSTEAD names, `NAME=value NAME=value`; None where it is not set, {} where
-    it is empty, for the processor's own kernels. Raises BadPath.
-    """
-    text = os.environ.get(INSTEAD)
-    if text is None:
-        return None
-    chosen = dict(item.partition("=")[::2] for item in text.split())
-    if wrong := [name for name, value in chosen.items() if name not in NAMES or not value]:
-        raise BadPath(
-            f"{INSTEAD}: expected NAME=value for some of {', '.join(NAMES)}, got {wrong[0]}:"
-            " correct it, or unset it to compute with the kernels of all records"
-        )
-    return chosen
 
 
 def _chosen() -> tuple[dict[str, str], str]:

@@ -55,17 +55,6 @@ def test_whatever_the_user_has_set_the_kernels_are_the_same():
     assert elsewhere(LIBRARIES, **{**USERS, "NPY_ENABLE_CPU_FEATURES": ""})[1] != plain
 
 
-@on_x86
-def test_what_another_path_asks_for_is_taken_alone():
-    asked = {**USERS, "NOREGRET_CODE_PATH": "OPENBLAS_CORETYPE=Sandybridge"}
-    said, parts, environment = elsewhere(TAKE, LIBRARIES, **asked)
-    assert said == f"asked for by {one_path.INSTEAD}"
-    assert parts["blas"] == ["Sandybridge", "Sandybridge"]
-    assert {name for name, value in environment.items() if value} == {"OPENBLAS_CORETYPE"}
-    own = elsewhere(TAKE, LIBRARIES, **USERS, NOREGRET_CODE_PATH="")[1]
-    assert own == elsewhere(LIBRARIES)[1]
-
-
 ROOTS = """
 import numpy as np, torch
 found = np.random.default_rng(0).random((50, 60))
@@ -121,22 +110,12 @@ with contextlib.suppress(SystemExit), contextlib.redirect_stdout(None):
 def test_a_report_has_the_kernels_of_every_machine(program):
     said, _, environment = elsewhere(f"exec({START.format(program)!r})", **USERS)
     assert said == one_path.LEVEL and environment["OPENBLAS_CORETYPE"] == "Haswell"
-    wrong = {**os.environ, one_path.INSTEAD: "LD_PRELOAD=x"}
-    done = programs.python("-m", f"workflow.{program}", "bkb", env=wrong)
-    assert done.returncode == 1 and done.stderr.startswith(f"error: {one_path.INSTEAD}: expected")
 
 
 def test_a_library_that_came_first_is_told():
     said = elsewhere("import numpy", TAKE)[0]
     assert said == f"{one_path.OWN} in numpy, loaded before others were asked for"
     assert elsewhere()[0] == f"{one_path.OWN}: nobody has asked for others"
-
-
-@pytest.mark.parametrize("text", ["OPENBLAS_CORETYPE", "OPENBLAS_CORETYPE=", "LD_PRELOAD=x"])
-def test_variables_that_choose_no_kernels_are_refused(monkeypatch, text):
-    monkeypatch.setenv(one_path.INSTEAD, text)
-    with pytest.raises(one_path.BadPath, match="NOREGRET_CODE_PATH: expected NAME=value for some"):
-        one_path.instead()
 
 
 @pytest.mark.parametrize(
