@@ -14,7 +14,7 @@ import hashlib
 import subprocess
 import sys
 import tomllib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from shutil import rmtree
 from typing import Any
@@ -27,7 +27,7 @@ from rocrate.rocrate import ROCrate
 from workflow.data.manifest import read_manifest
 from workflow.plan import reader
 from workflow.plan.citations import BIBLIOGRAPHY, Cited, cited
-from workflow.plan.resolve import ROOT, papers
+from workflow.plan.resolve import ROOT, papers, planned
 from workflow.trace import curve_file
 from workflow.trace.curves import PUBLISHED, PlanError
 
@@ -165,11 +165,11 @@ def made(root: Path) -> Deposit:
     deposit = Deposit(root)
     for path, description in ALSO.items():
         deposit.file(path, description)
-    names, sources = papers(root), read_manifest(root)
+    sources, cites = read_manifest(root), cited(root, papers(root))
+    articles = {name: _article(deposit, name, paper) for name, paper in cites.items()}
     used: dict[str, Entity] = {}
-    articles = []
-    for name, paper in cited(root, names).items():
-        articles.append(_article(deposit, name, paper))
+    for name in planned(root):
+        about = {"about": articles[name]} if name in articles else {}  # no comparison is
         plan = deposit.file(Path("papers", f"{name}.yaml"), f"what is run and claimed of {name}")
         problems = reader.read(name, root)["problems"].values()
         data = sorted({line["data"] for line in problems if line.get("data")})
@@ -181,9 +181,9 @@ def made(root: Path) -> Deposit:
                 license=sources[key].licence,
                 citation=sources[key].citation,
             )
-        records = _records(deposit, name, [plan, *(used[key] for key in data)], articles[-1])
-        _report(deposit, name, [plan, *records], articles[-1])
-    deposit.crate.root_dataset["citation"] = articles
+        records = _records(deposit, name, [plan, *(used[key] for key in data)], about)
+        _report(deposit, name, [plan, *records], about)
+    deposit.crate.root_dataset["citation"] = list(articles.values())
     return deposit
 
 
@@ -199,9 +199,10 @@ def _article(deposit: Deposit, name: str, paper: Cited) -> Entity:
 
 
 def _records(
-    deposit: Deposit, name: str, consumed: Sequence[Entity], article: Entity
+    deposit: Deposit, name: str, consumed: Sequence[Entity], about: Mapping[str, Entity]
 ) -> list[Entity]:
-    """Take in the records of a paper and what made them; returns their files."""
+    """Take in the records of a paper, or of a comparison, and what made them; returns their files.
+    """
     files, provenance = [], []
     folder = PUBLISHED / "paper" / name
     for path in sorted((deposit.root / folder).rglob("*.parquet")):
@@ -222,16 +223,18 @@ def _records(
             folder,
             name=f"Runs of {name}",
             description=f"{len(provenance)} runs by `snakemake`, published by `make publish`; the"
-            " header of each record has its command. Made by the commits"
-            f" {commits} on {machines}, with Python {pythons}. No record is younger than endTime,"
-            " the date of the last publication.",
-            about=article,
+            " column `rerun` of the report's runs.parquet has the command of each. Made by the"
+            f" commits {commits} on {machines}, with Python {pythons}. No record is younger than"
+            " endTime, the date of the last publication.",
+            **about,
         )
     return files
 
 
-def _report(deposit: Deposit, name: str, consumed: Sequence[Entity], article: Entity) -> None:
-    """Take in the report of a paper and what made it."""
+def _report(
+    deposit: Deposit, name: str, consumed: Sequence[Entity], about: Mapping[str, Entity]
+) -> None:
+    """Take in the report of a paper, or of a comparison, and what made it."""
     folder = REPORTS / name
     paths = sorted(path for path in (deposit.root / folder).rglob("*") if path.is_file())
     files = [
@@ -245,7 +248,7 @@ def _report(deposit: Deposit, name: str, consumed: Sequence[Entity], article: En
             folder,
             name=f"Report on {name}",
             description=f"`python -m workflow.reference {name}`",
-            about=article,
+            **about,
         )
 
 

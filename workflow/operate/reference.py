@@ -29,7 +29,7 @@ from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
-from workflow.plan.resolve import papers
+from workflow.plan.resolve import papers, planned
 from workflow.trace.curves import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")
@@ -81,7 +81,7 @@ def largest(name: str) -> Paper:
             return load(name, scale)
     raise PlanError(
         f"{name}: expected records in results/<scale>/{name}/ or published ones, found none: run"
-        f" make figures PAPERS={name} first"
+        f" make figures SCALE=smoke PAPERS={name} first"
     )
 
 
@@ -219,7 +219,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(agreement(options.agreement))
         return 0
     status = 0
-    names = [] if options.check else chosen_papers(options.papers)
+    names = [] if options.check else chosen_papers(options.papers or ",".join(planned()))
     # processes that are forked need not import again what this one has
     pool = joblib.Parallel(min(options.cores, len(names)) or 1, backend="multiprocessing")
     for is_drawn, sentence in pool(map(joblib.delayed(redrawn), names)):

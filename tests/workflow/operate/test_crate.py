@@ -18,6 +18,15 @@ from workflow.trace import curve_file
 PUBLISHED = ROOT / "figures/reference/records/paper/bkb/abalone/uniform.parquet"
 RECORDS = "figures/reference/records/paper/mini/abalone/uniform.parquet"
 AT_SIGN = "figures/reference/records/paper/mini/abalone/BKB@wide mode.parquet"
+BESIDE = """
+paper: {key: beside}
+borrows: {mini: {problems: [abalone], curves: [uniform]}}
+scales: {smoke: {}, paper: {}}
+seeds: 2
+algorithms: {other: {is: random_search.RandomSearch}}
+runs: [{}]
+"""
+BESIDE_IT = "figures/reference/records/paper/beside/abalone/other.parquet"
 BIB = """@inproceedings{mini,
   author    = {M{\\"u}ller, Ann and P{\\'o}czos, B.},
   title     = {A {T}iny Paper},
@@ -48,6 +57,9 @@ def repository(tmp_path_factory):
     }
     curve_file.amend(path, labels, said)
     shutil.copy(path, made.root / AT_SIGN)
+    (made.root / "papers" / "beside.yaml").write_text(BESIDE)
+    (made.root / BESIDE_IT).parent.mkdir(parents=True)
+    shutil.copy(path, made.root / BESIDE_IT)
     made.commit()
     made.commit(verdicts={"claims": []})
     return made
@@ -69,7 +81,7 @@ def test_every_file_is_described_as_it_is(read, folder):
     described = {unquote(file.id): file for file in read.data_entities}
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
     assert described.keys() == there - {crate.METADATA}
-    assert {RECORDS, AT_SIGN, "LICENSE", "papers/mini.yaml"} <= described.keys()
+    assert {RECORDS, AT_SIGN, BESIDE_IT, "LICENSE", "papers/mini.yaml"} <= described.keys()
     for name, file in described.items():
         content = (folder / name).read_bytes()
         assert file["contentSize"] == str(len(content))
@@ -83,7 +95,8 @@ def test_the_crate_has_what_the_profile_asks_for(read):
     assert root["license"].id == crate.LICENCE and root["author"].type == "Organization"
     assert datetime.fromisoformat(root["datePublished"])
     actions = {action.id: action for action in root["mentions"]}
-    assert actions.keys() == {"#runs-mini", "#report-mini"}
+    assert actions.keys() == {"#runs-mini", "#report-mini", "#runs-beside"}
+    assert actions["#runs-beside"].get("about") is None  # a comparison is about no paper
     for action in actions.values():
         assert action["instrument"]["softwareVersion"] and action["agent"].type == "Organization"
         assert datetime.fromisoformat(action["endTime"]).tzinfo
