@@ -313,13 +313,13 @@ def _levels(
         if isinstance(level, Level):
             study = paper.study(level.study)
             try:
-                values, seeds = store.values(study, level.column), store.seeds(study)
+                kept = [seed for seed in store.seeds(study) if not common or seed in common]
             except NotRun:
                 continue
-            kept = [row for row, seed in enumerate(seeds) if not common or seed in common]
             if not kept:
                 continue
-            level = float(np.nanmedian(values[kept]))
+            rows = [store.column(study, seed, level.column) for seed in kept]
+            level = float(np.nanmedian(np.concatenate(rows)))
         levels[label] = level
     return levels
 

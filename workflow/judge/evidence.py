@@ -77,8 +77,8 @@ class Evidence:
             return there
         raise NotRun(f"{curve.name}: none of the seeds {seed_range(wanted)} is there")
 
-    def values(self, curve: AnyCurve, name: str) -> Array:
-        """A metric of a curve or a column of a study, a row for each of `seeds`. Raises NotRun."""
+    def values(self, curve: Curve, name: str) -> Array:
+        """A metric of a curve, a row for each of `seeds`. Raises NotRun."""
         rows, read = self.store.values(curve, name), self.seeds(curve)
         there = self.store.seeds(curve)
         return rows if read == there else rows[[seed in read for seed in there]]
@@ -134,13 +134,14 @@ class Evidence:
     ) -> Iterator[tuple[int, Callable[[str], Array]]]:
         """For each seed of a study, how to get a column of the rows that have these values."""
         study = self.paper.study(name)
-        for position, seed in enumerate(self.seeds(study)):
+        for seed in self.seeds(study):
 
-            def column(name: str, position: int = position) -> Array:
-                chosen = np.ones(self.values(study, name).shape[1], dtype=bool)
+            def column(name: str, seed: int = seed) -> Array:
+                values = self.store.column(study, seed, name)
+                chosen = np.ones(len(values), dtype=bool)
                 for key, value in chosen_by.items():
-                    chosen &= np.isclose(self.values(study, key)[position], value)
-                return self.values(study, name)[position][chosen]
+                    chosen &= np.isclose(self.store.column(study, seed, key), value)
+                return values[chosen]
 
             yield seed, column
 
@@ -197,7 +198,7 @@ def scalars(evidence: Evidence, check: Summarised, problem: str, label: str) -> 
 
 
 def _summary(values: Array, check: Summarised) -> Array:
-    if not values.shape[1]:  # rows that a shorter study does not reach
+    if not values.shape[1]:  # no row of a study was chosen
         return np.full(len(values), np.nan)
     if check.at == "end":
         return values[:, -1]

@@ -211,11 +211,26 @@ class Store:
             )
         return record
 
-    def values(self, curve: AnyCurve, name: str) -> Array:
-        """A metric of a curve or a column of a study, one row per seed; longer seeds are cut to the
-        shortest.
+    def values(self, curve: Curve, name: str) -> Array:
+        """A metric of a curve, one row per seed; over iterations, of which seeds may have different
+        numbers, all rows end where the shortest does.
         """
-        return self._values.get((curve.name, name), lambda: self._rows(curve, name))
+
+        def rows() -> Array:
+            of = metric(name).of
+            every = [of(self.record(curve, seed)) for seed in self.seeds(curve)]
+            return np.stack([row[: min(map(len, every))] for row in every])
+
+        return self._values.get((curve.name, name), rows)
+
+    def column(self, study: Study, seed: int, name: str) -> Array:
+        """All rows of a column of a study, (n,): a seed may have more rows than another one, as
+        where a row is a batch. Raises PlanError where the study has no such column.
+        """
+        columns = self.record(study, seed).columns
+        if name not in columns:
+            raise PlanError(f"study {study.id}: no column {name!r}; known: {', '.join(columns)}")
+        return columns[name].astype(np.float64)
 
     def remembered(self, key: Hashable, make: Callable[[], Array]) -> Array:
         """A few numbers for each seed of a run, made once; `key` says of which run, and which
@@ -240,10 +255,9 @@ class Store:
         at least one, they ended alike and evaluated the same points with the same values, measured
         from the same optimum.
 
-        What `reads` names beside that has to be the same too: reports of the optimizer, its
-        recommendation, or where a local search from its best point ends. Diagnostics that a metric
-        does not read may differ. Times are measured anew by every run, so that for `reads` of times
-        two curves are never the same.
+        What `reads` names beside that has to be the same too: reports of the optimizer, or its
+        recommendation. Diagnostics that a metric does not read may differ. Times are measured anew
+        by every run, so that for `reads` of times two curves are never the same.
         """
         if one.name == other.name:
             return True
@@ -307,21 +321,6 @@ class Store:
 
     def _read(self, path: Path) -> Record:
         return self._records.get(path, lambda: read(path))
-
-    def _rows(self, curve: AnyCurve, name: str) -> Array:
-        rows = [self._row(curve, seed, name) for seed in self.seeds(curve)]
-        shortest = min(map(len, rows))
-        return np.stack([row[:shortest] for row in rows])
-
-    def _row(self, curve: AnyCurve, seed: int, name: str) -> Array:
-        record = self.record(curve, seed)
-        if isinstance(curve, Curve):
-            return metric(name).of(record)
-        if name not in record.columns:
-            raise PlanError(
-                f"study {curve.id}: no column {name!r}; known: {', '.join(record.columns)}"
-            )
-        return record.columns[name].astype(np.float64)
 
     def _verify(self, curve: AnyCurve) -> tuple[_Checked, list[str]]:
         """The records of a run, and a sentence for each that is refused."""
@@ -455,8 +454,8 @@ def study_table(
     """
     wanted = dict.fromkeys([*names, *rows])
     every = pd.concat(
-        pd.DataFrame({name: store.values(study, name)[row] for name in wanted}).assign(seed=seed)
-        for row, seed in enumerate(store.seeds(study))
+        pd.DataFrame({name: store.column(study, seed, name) for name in wanted}).assign(seed=seed)
+        for seed in store.seeds(study)
     )
     for name, value in rows.items():
         every = every[np.isclose(every[name], value)]

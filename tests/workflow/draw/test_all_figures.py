@@ -43,16 +43,14 @@ class MadeUp:
         few = {0: 5, 1: 3, 2: 5, 3: 1}[self._number(run) % 4]
         return tuple(range(5 if self.whole or isinstance(run, Study) else few))
 
-    def values(self, run: AnyCurve, name: str) -> np.ndarray:
+    def values(self, run: Curve, name: str) -> np.ndarray:
         seeds = self.seeds(run)
-        if isinstance(run, Study):
-            return np.stack([self._column(run, name, seed) for seed in seeds])
         rng = np.random.default_rng(self._number(run))
         level, slope = 10 ** rng.uniform(-2, 3), rng.uniform(0.2, 1.5)
         spread = np.exp(0.1 * rng.standard_normal((len(seeds), LENGTH)))
         return level * spread * np.arange(1, LENGTH + 1) ** -slope
 
-    def _column(self, study: Study, name: str, seed: int) -> np.ndarray:
+    def column(self, study: Study, seed: int, name: str) -> np.ndarray:
         table = self.tables[study.id]
         rows = len(next(iter(table.values())))
         rng = np.random.default_rng([*name.encode(), seed])

@@ -210,6 +210,15 @@ def test_a_study_gives_a_line_per_column_and_split(toy):
     assert lines[1].centre.tolist() == [3, 5]
 
 
+def test_rows_that_only_longer_seeds_have_are_drawn_and_tabulated(toy):
+    toy.study("s", lambda seed: {"t": [1, 2, 3][: 3 - seed % 2], "y": [1, 2, 6][: 3 - seed % 2]})
+    (panel,) = of_figure(toy, {"study": "s", "x": "t", "y": "y"})
+    assert panel.lines[0].centre.tolist() == [1, 2, 6]
+    means = {"id": "m", "kind": "study", "study": "s", "by": ["t"], "columns": ["y"]}
+    toy.entry["tables"] = [means]
+    assert tabulate.build(toy.paper, toy.store(), "m")["y"].tolist() == [1, 2, 6]
+
+
 def test_a_legend_has_the_names_that_a_figure_gives(toy):
     toy.study("s", lambda seed: {"t": [1, 2], "low": [1, 2], "high": [2, 3]})
     given = {"A": "the first", "low": "smallest"}

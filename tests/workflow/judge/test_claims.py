@@ -259,6 +259,14 @@ def test_a_statement_about_all_runs_is_refuted_by_one_whenever_it_comes(toy):
     assert (kept.side, kept.p, kept.n) == ("for", 1 / 32, 5)  # that half of all runs break it
 
 
+def test_a_statement_about_all_rows_reads_those_that_only_longer_seeds_have(toy):
+    """As of batches, whose number is that of the seed."""
+    toy.study("s", lambda seed: {"ratio": [1.0, 1.0, 9.0][: 3 if seed == 7 else 2]})
+    found = judged(toy, {"test": "band", "study": "s", "column": "ratio", "at_most": 3})
+    assert found.verdict == CONTRADICTED
+    assert found.comparisons[0].what == "ratio of s: 9 of 10 seeds"
+
+
 def test_substitute_data_and_unmet_hypotheses_are_qualifiers(tmp_path):
     toy = pair(tmp_path, 0.9, 0.5, data="substitute: a synthetic table")
     never = [{"never": True, "because": "nobody knows the norm"}]

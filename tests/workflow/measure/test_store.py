@@ -159,7 +159,7 @@ def test_where_there_is_no_record_the_published_one_is_read(published):
     before = toy.store()
     names = ["simple_regret", "cumulative_regret", "batch_size", "seconds", "stuck"]
     expected = {name: before.values(curve, name) for name in names}
-    ratio, traces = before.values(study, "ratio"), before.is_same(curve, toy.curves["p", "B"])
+    ratio, traces = before.column(study, 1, "ratio"), before.is_same(curve, toy.curves["p", "B"])
     (toy.root / curve.record(1)).unlink()
     mixed = toy.store()
     mixed.check([curve])
@@ -171,7 +171,7 @@ def test_where_there_is_no_record_the_published_one_is_read(published):
         store.check(toy.paper.every_curve)
         for name, values in expected.items():
             assert_allclose(store.values(curve, name), values, rtol=1e-6 * (name == "seconds"))
-        np.testing.assert_array_equal(store.values(study, "ratio"), ratio)
+        np.testing.assert_array_equal(store.column(study, 1, "ratio"), ratio)
         assert store.is_same(curve, toy.curves["p", "B"]) == traces
         assert (store.seeds(curve), store.data(curve)) == ((0, 1), "real")
         assert store.made_by_other_code(curve) == ()
