@@ -61,5 +61,5 @@ def test_a_run_without_enough_memory_says_what_to_do(empty):
     )
     assert limited.returncode == 1
     assert "uniform seed 0: out of memory at" in limited.stderr
-    assert "--set-resources run:mem_mb=8000" in limited.stderr
+    assert "--set-resources RULE:mem_mb=8000" in limited.stderr
     assert "0.parquet" not in steep.traces(empty)

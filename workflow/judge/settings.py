@@ -166,20 +166,16 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
     return f"{head}; {said} under {', '.join([*names[:FEW], *more])}: {of}."
 
 
-def firm(table: pd.DataFrame, claims: Iterable[str]) -> tuple[int, int, int]:
-    """Of how many decided claims every other setting that decides says whether they hold as the
-    paper as printed does; of how many claims another setting decides; of how many none does.
+def is_robust(table: pd.DataFrame, claim: str) -> bool | None:
+    """Whether every other setting that decides a claim says whether it holds as the paper as
+    printed does; None where no other one decides, or the claim is not decided itself.
     """
-    usual = as_printed(table)
-    decided = [name for name in claims if usual[name] not in (NOT_RUN, UNDECIDED)]
-    same = tested = 0
-    rivals = others(table)
-    for name in decided:
-        outcomes = rivals[name]["outcome"] if name in rivals else pd.Series(dtype=str)
-        outcomes = outcomes[~outcomes.isin([NOT_RUN, UNDECIDED])]
-        tested += bool(len(outcomes))
-        same += bool(len(outcomes)) and bool((outcomes.isin(HOLDS) == (usual[name] in HOLDS)).all())
-    return same, tested, len(decided) - tested
+    usual, rivals = as_printed(table)[claim], others(table)
+    if usual in (NOT_RUN, UNDECIDED) or claim not in rivals:
+        return None
+    outcomes = rivals[claim]["outcome"]
+    outcomes = outcomes[~outcomes.isin([NOT_RUN, UNDECIDED])]
+    return bool((outcomes.isin(HOLDS) == (usual in HOLDS)).all()) if len(outcomes) else None
 
 
 def ways(paper: Paper, claim: ClaimEntry, verdict: Verdict) -> dict[str, str]:

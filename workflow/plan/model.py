@@ -105,7 +105,7 @@ class _Paper(Section):
     @field_validator("claims", mode="after")
     @classmethod
     def _have_few_headlines(cls, claims: list[ClaimEntry]) -> list[ClaimEntry]:
-        """What an abstract claims is short: a first page has no room for more."""
+        """What an abstract claims is short."""
         marked = [claim.id for claim in claims if "headline" in claim.model_fields_set]
         if len(marked) > MOST_HEADLINES:
             raise refusal(

@@ -49,7 +49,7 @@ At = Annotated[
     Expected("a number of evaluations, or one of end, mean, median, max, min"),
 ]
 Across = Annotated[str, Expected("one of max, min, mean", "max|min|mean")]
-MOST_HEADLINES = 3  # claims of a paper on the first page
+MOST_HEADLINES = 3  # claims of a paper: what an abstract claims is short
 OF_RUNS = {  # what a check of a study does not read
     "metric",
     "relative_to",
@@ -541,9 +541,9 @@ class ClaimEntry(Section):
         value=[],
     )
     headline: Flag = said(
-        "true: this claim carries a main statement of the paper, so that the first page and the"
-        f" summary show it for the paper; at most {MOST_HEADLINES} of a paper",
-        default="it is none; where a paper marks none, its first claim is shown",
+        "true: this claim carries a main statement of the paper, and comes first on its page; at"
+        f" most {MOST_HEADLINES} of a paper",
+        default="it comes after those",
         value=False,
     )
     readings: Readings = said(

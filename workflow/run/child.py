@@ -53,7 +53,7 @@ def _known(error: BaseException) -> str | None:
     if isinstance(error, MemoryError):
         return (
             f"out of memory at {make.peak_mib()} MiB: give it more (snakemake --set-resources"
-            " run:mem_mb=8000), or a larger machine"
+            " RULE:mem_mb=8000, with the rule that Snakemake names), or a larger machine"
         )
     if isinstance(error, OSError) and error.errno in lease.REMEDY:
         return (

@@ -27,8 +27,8 @@ log = logging.getLogger("noregret.supervisor")
 SUBREAPER, DEATH_SIGNAL = 36, 1  # of prctl(2): who gets orphans; what is sent when a parent dies
 REMEDY = "correct its problem, algorithm or simulator, then run again"
 MORE_MEMORY = (
-    "was it out of memory? give it more (snakemake --set-resources run:mem_mb=8000), then run"
-    " again: it goes on from its last checkpoint"
+    "was it out of memory? give it more (snakemake --set-resources RULE:mem_mb=8000, with the rule"
+    " that Snakemake names), then run again: it goes on from its last checkpoint"
 )
 
 

@@ -147,8 +147,7 @@ class Report:
         where no other setting decides it or it is not decided itself.
         """
         rows = self.comparisons[self.comparisons["claim"] == claim.id]
-        same, tested, _ = settings.firm(rows, [claim.id])
-        return ("yes" if same else "no") if tested else "-"
+        return {True: "yes", False: "no", None: "-"}[settings.is_robust(rows, claim.id)]
 
     def printed(self, claim: Claim) -> list[Entry]:
         """The runs that a claim reads beside published numbers: each a `closeness.Fit`."""
@@ -261,7 +260,7 @@ def reports(root: Path, papers: Sequence[str] = ()) -> list[Report]:
     if not verdicts or lacking:
         raise PlanError(
             f"expected {root}/<paper>/verdicts.json{' of ' if lacking else ''}{', '.join(lacking)},"
-            " found none: run make figures first, or name another folder"
+            " found none: run make reference first, or name another folder with --from"
         )
     return [
         Report(

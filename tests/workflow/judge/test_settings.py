@@ -99,7 +99,7 @@ def test_the_matrix_has_a_mark_for_each_setting_that_changes_a_run():
     assert settings.matrix(settings.frame([])).empty
 
 
-def test_how_many_claims_no_other_setting_turns():
+def test_a_claim_is_robust_if_no_other_setting_that_decides_turns_it():
     found = [
         verdict(REPRODUCED, a=DIRECTION),
         verdict(REPRODUCED, a=DIRECTION, b=CONTRADICTED),
@@ -107,7 +107,8 @@ def test_how_many_claims_no_other_setting_turns():
         verdict(UNDECIDED, a=REPRODUCED),
     ]
     found = [Verdict(**vars(one) | {"id": name}) for one, name in zip(found, "wxyz", strict=True)]
-    assert settings.firm(settings.frame(found), "wxyz") == (1, 2, 1)
+    table = settings.frame(found)
+    assert [settings.is_robust(table, name) for name in "wxyz"] == [True, False, None, None]
 
 
 def test_the_table_has_the_numbers_of_every_comparison_the_weakest_first(tmp_path):

@@ -310,7 +310,7 @@ def test_files_that_no_record_can_have_are_refused(capsys, sequential, tmp_path)
     ("error", "sentence"),
     [
         (ImportError("pip install it"), "pip install it"),
-        (MemoryError(), "MiB: give it more (snakemake --set-resources run:mem_mb=8000)"),
+        (MemoryError(), "MiB: give it more (snakemake --set-resources RULE:mem_mb=8000, with"),
         (
             OSError(errno.ENOSPC, "No space left on device"),
             "make room on the disk, then run again: it goes on from its last checkpoint",

@@ -180,7 +180,7 @@ def test_its_own_pages_are_replaced(source, site):
 
 
 def test_a_folder_without_reports_is_told(tmp_path, source):
-    with pytest.raises(PlanError, match="run make figures first"):
+    with pytest.raises(PlanError, match="run make reference first"):
         reports(tmp_path)
     with pytest.raises(PlanError, match="of lcbo, found none"):
         reports(source, ["bkb", "lcbo"])
