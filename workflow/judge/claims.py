@@ -5,8 +5,8 @@ sign-flip p stands beside it. `outcomes` has the words: reproduced, direction on
 contradicted, and not decided with the reasons: substituted data, a scale other than `paper`, too
 few seeds, missing runs, or hypotheses that the runs do not meet. A claim about several comparisons
 is contradicted as soon as one of them is, whether or not the others were run. The comparisons of a
-claim that is asked in several cases are those of all of them; a case outside the theorem, or
-in which nothing can fail, decides nothing while others do. A claim is judged under every reading,
+claim that is asked in several cases are those of all of them; a case outside the theorem, about an
+implementation, or in which nothing can fail decides nothing while others do. A claim is judged under every reading,
 too, that changes one of its runs and for which the plan has all of them; where the plan lacks some,
 a reading that the claim names is `not run`. Where the runs under a reading have the traces of the
 default ones, the outcome is the `same run`, no second one.
@@ -83,6 +83,7 @@ from workflow.plan.statements import (
 from workflow.trace.curves import DEFAULT, AnyCurve, Curve, PlanError, seed_range
 
 AS_PRINTED = "as printed"  # the setting of what the paper says
+OUR_SECONDS = "seconds of our own code"
 
 
 @dataclass(frozen=True)
@@ -338,25 +339,23 @@ def _processors(evidence: Evidence, claim: ClaimEntry) -> list[str]:
 
 
 def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
-    """The comparisons of a claim in all its cases. Those of a case outside the theorem, or in
-    which nothing can fail, say so; the level at which one refutes the claim is shared by all others
-    and by those that cannot fail.
+    """The comparisons of a claim in all its cases. Those of a case outside the theorem, about an
+    implementation, or in which nothing can fail say so; the level at which one refutes the claim is
+    shared by all others and by those that cannot fail.
     """
     if not claim.cases:
         return compare(evidence, claim.check, deterministic=claim.deterministic)
-    unmet = [_outside(evidence, one) for one in claim.asked]
+    barred = [_barred(evidence, one) for one in claim.asked]
     many = sum(
         len(parts_of(evidence, one.check))
-        for one, why in zip(claim.asked, unmet, strict=True)
+        for one, why in zip(claim.asked, barred, strict=True)
         if not why
     )
     comparisons: list[Comparison] = []
-    for one, why in zip(claim.asked, unmet, strict=True):
+    for one, why in zip(claim.asked, barred, strict=True):
         share = 0 if why else many
         mine = compare(evidence, one.check, deterministic=claim.deterministic, many=share)
-        if why:
-            why = f"{OUTSIDE}: {why}"
-        elif mine and all(part.holds for part in mine):
+        if not why and mine and all(part.holds for part in mine):
             null = trivial.why(replace(evidence, first=FULL), one)
             why = f"{TRIVIAL}: {null}" if null else ""
         comparisons += [replace(part, what=f"{one.name}: {part.what}", apart=why) for part in mine]
@@ -365,7 +364,7 @@ def compared(evidence: Evidence, claim: ClaimEntry) -> list[Comparison]:
 
 def deciding(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons that the outcome of a claim rests on: those of cases that decide; where
-    none does, those that meet the hypotheses; else all.
+    none does, those that may; else all.
     """
     return (
         [one for one in comparisons if not one.apart] or _admitted(comparisons) or list(comparisons)
@@ -373,8 +372,15 @@ def deciding(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def _admitted(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The comparisons of cases that meet the hypotheses."""
-    return [one for one in comparisons if not one.apart.startswith(OUTSIDE)]
+    """The comparisons of cases that may decide."""
+    return [one for one in comparisons if not one.apart.startswith((OUTSIDE, IMPLEMENTATION))]
+
+
+def _barred(evidence: Evidence, asked: Asked) -> str:
+    """Why a case decides nothing, whatever its numbers are; "" of one that may."""
+    if unmet := _outside(evidence, asked):
+        return f"{OUTSIDE}: {unmet}"
+    return f"{IMPLEMENTATION}: {OUR_SECONDS}" if asked.implementation else ""
 
 
 def _outcome(
@@ -449,8 +455,8 @@ def standing(
         reasons.append("substituted data")
     if evidence.paper.scale != "paper" and claim.scale != "any":
         reasons.append(f"scale {evidence.paper.scale}")
-    if claim.implementation:
-        reasons.append("seconds of our own code")
+    if all(one.implementation for one in claim.asked):
+        reasons.append(OUR_SECONDS)
     reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     return [reason for reason in reasons if reason]
 
@@ -497,7 +503,7 @@ def _qualifiers(
     """What the outcome of a claim is worth."""
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in comparisons if one.apart.startswith(TRIVIAL)][:1]
-    said += [IMPLEMENTATION] * bool(claim.implementation)
+    said += [IMPLEMENTATION] * all(one.implementation for one in claim.asked)
     said += [ON_SUBSTITUTE] if any(map(is_substitute, data)) else []
     said += [DISAGREE] if any(one.tests_disagree for one in comparisons) else []
     return said + [FADED] * is_faded

@@ -474,6 +474,11 @@ class Case(OpenSection):
         default="those of the claim",
         value=[],
     )
+    implementation: Flag = said(
+        "true: it compares seconds of methods that are not implemented alike, and decides nothing",
+        default="as the claim",
+        value=False,
+    )
 
     @model_validator(mode="after")
     def _changes_something(self) -> Self:
@@ -495,6 +500,7 @@ class Asked(NamedTuple):
     check: AnyCheck
     requires: list[Requirement]
     null_model: list[NullModel]
+    implementation: bool
 
 
 class ClaimEntry(Section):
@@ -511,7 +517,8 @@ class ClaimEntry(Section):
     check: AnyCheck = said("what is tested")
     cases: Annotated[list[Case], MinLen(1)] = said(
         "the cases in which the sentence is tested, each with the keys of `check` that it"
-        " changes; one outside the hypotheses, or in which nothing can fail, decides nothing",
+        " changes; one outside the hypotheses, about an implementation, or in which nothing can"
+        " fail decides nothing",
         default="`check` is the only one",
         value=[],
     )
@@ -558,7 +565,8 @@ class ClaimEntry(Section):
     @cached_property
     def asked(self) -> list[Asked]:
         """The claim as it is asked in each of its cases, in its `check` where it names none."""
-        return self._asked(None) or [Asked("", self.check, self.requires, self.null_model)]
+        whole = Asked("", self.check, self.requires, self.null_model, self.implementation)
+        return self._asked(None) or [whole]
 
     def _asked(self, names: Mapping[str, Any] | None) -> list[Asked]:
         """The claim in each case, its checks judged against the `names` of the paper."""
@@ -570,7 +578,8 @@ class ClaimEntry(Section):
             except ValidationError as error:
                 raise refusal(f"case {line.name!r}: {error.errors()[0]['msg']}") from None
             requires, null = line.requires or self.requires, line.null_model or self.null_model
-            asked.append(Asked(line.name, typed, requires, null))
+            is_own = line.implementation or self.implementation
+            asked.append(Asked(line.name, typed, requires, null, is_own))
         return asked
 
     @model_validator(mode="after")

@@ -1305,6 +1305,16 @@ def test_seconds_of_our_own_code_decide_nothing(tmp_path, level):
     assert found.observed in (REPRODUCED, CONTRADICTED)
 
 
+def test_a_case_that_compares_seconds_of_our_own_code_decides_nothing_beside_others(tmp_path):
+    ours = {"name": "ours", "rows": {"q": 1}, "implementation": True}
+    found = judged(in_cases(tmp_path), BELOW_THREE, cases=[ours, *EVERY])
+    assert (found.verdict, found.qualifiers) == (REPRODUCED, ())
+    first = found.comparisons[0]
+    assert (first.decides, first.apart) == ("", "about an implementation: seconds of our own code")
+    alone = judged(in_cases(tmp_path / "alone"), BELOW_THREE, cases=[ours])
+    assert (alone.verdict, alone.qualifiers) == (UNDECIDED, (outcomes.IMPLEMENTATION,))
+
+
 def test_seconds_of_several_processors_are_told_where_they_are_compared(tmp_path):
     toy = pair(tmp_path, 0.9, 0.5)
     other = {**PROVENANCE, "machine": "N"}

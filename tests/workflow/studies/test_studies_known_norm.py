@@ -34,7 +34,7 @@ def stated(paper):
     return {
         f"{claim.id}: {one.name}" if one.name else claim.id: one
         for claim in reads.stated(SimpleNamespace(entry=entry))
-        for one in (Asked("", claim.check, claim.requires, claim.null_model), *claim.asked)
+        for one in (Asked("", claim.check, claim.requires, claim.null_model, False), *claim.asked)
     }
 
 
