@@ -287,7 +287,7 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
     """The verdict on the `planned` runs of a claim, which are those that the evidence reads."""
     store, wanted = evidence.store, {run.name: run for run in planned}
     every = compared(evidence, claim)
-    decisive, many = deciding(every), len(_admitted(every))
+    decisive, many = deciding(every), len(_admitted(every) or every)
     there = [one for one in decisive if not one.missing]
     data = sorted({store.data(run) for run in wanted.values() if store.has(run)} if there else ())
     observed = _observed(decisive)
@@ -455,7 +455,7 @@ def standing(
         reasons.append("substituted data")
     if evidence.paper.scale != "paper" and claim.scale != "any":
         reasons.append(f"scale {evidence.paper.scale}")
-    if all(one.implementation for one in claim.asked):
+    if claim.is_of_implementations:
         reasons.append(OUR_SECONDS)
     reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
     return [reason for reason in reasons if reason]
@@ -503,7 +503,7 @@ def _qualifiers(
     """What the outcome of a claim is worth."""
     said = [f"{OUTSIDE}: observed {observed}"] if is_outside else []
     said += [one.apart for one in comparisons if one.apart.startswith(TRIVIAL)][:1]
-    said += [IMPLEMENTATION] * all(one.implementation for one in claim.asked)
+    said += [IMPLEMENTATION] * claim.is_of_implementations
     said += [ON_SUBSTITUTE] if any(map(is_substitute, data)) else []
     said += [DISAGREE] if any(one.tests_disagree for one in comparisons) else []
     return said + [FADED] * is_faded

@@ -476,7 +476,7 @@ class Case(OpenSection):
     )
     implementation: Flag = said(
         "true: it compares seconds of methods that are not implemented alike, and decides nothing",
-        default="as the claim",
+        default="the claim decides",
         value=False,
     )
 
@@ -568,6 +568,11 @@ class ClaimEntry(Section):
         whole = Asked("", self.check, self.requires, self.null_model, self.implementation)
         return self._asked(None) or [whole]
 
+    @property
+    def is_of_implementations(self) -> bool:
+        """Whether all that it compares is seconds of methods that are not implemented alike."""
+        return self.implementation or all(one.implementation for one in self.asked)
+
     def _asked(self, names: Mapping[str, Any] | None) -> list[Asked]:
         """The claim in each case, its checks judged against the `names` of the paper."""
         check, asked = self.check.model_dump(by_alias=True, exclude_unset=True), []
@@ -578,8 +583,7 @@ class ClaimEntry(Section):
             except ValidationError as error:
                 raise refusal(f"case {line.name!r}: {error.errors()[0]['msg']}") from None
             requires, null = line.requires or self.requires, line.null_model or self.null_model
-            is_own = line.implementation or self.implementation
-            asked.append(Asked(line.name, typed, requires, null, is_own))
+            asked.append(Asked(line.name, typed, requires, null, line.implementation))
         return asked
 
     @model_validator(mode="after")

@@ -1299,10 +1299,12 @@ def test_a_null_model_is_drawn_for_more_seeds_than_are_looked_at(tmp_path):
 @pytest.mark.parametrize("level", [9.0, -9.0])
 def test_seconds_of_our_own_code_decide_nothing(tmp_path, level):
     toy = paired(tmp_path, [at_t(level)])
-    found = judged(toy, implementation=True)
-    assert (found.verdict, found.reasons) == (UNDECIDED, ("seconds of our own code",))
-    assert outcomes.group(found.qualifiers) == outcomes.IMPLEMENTATION
-    assert found.observed in (REPRODUCED, CONTRADICTED)
+    ours = {"name": "ours", "problems": ["p"], "implementation": True}
+    for where in ({"implementation": True}, {"cases": [ours]}):
+        found = judged(toy, **where)
+        assert (found.verdict, found.reasons) == (UNDECIDED, ("seconds of our own code",))
+        assert outcomes.group(found.qualifiers) == outcomes.IMPLEMENTATION
+        assert found.observed in (REPRODUCED, CONTRADICTED)
 
 
 def test_a_case_that_compares_seconds_of_our_own_code_decides_nothing_beside_others(tmp_path):
