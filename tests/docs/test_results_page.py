@@ -8,8 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from scipy import stats
-
 from workflow.trace import curve_file
 from workflow.trace.curves import PUBLISHED
 
@@ -45,13 +43,13 @@ def ends(problem, curve, evaluations=110):
 
 
 def share_of_gp_ucb():
-    """The 95 % interval of BKB's regret over GP-UCB's at qbar = 2."""
+    """The least and the largest of the seeds of BKB's regret over GP-UCB's at qbar = 2."""
     path = ROOT / PUBLISHED / "paper" / "bkb" / "studies" / "known-norm.parquet"
     shares = []
     for kept in curve_file.read(path).values():
         at = (kept.columns["t"] == 30000) & (kept.columns["qbar"] == 2)
         shares.append((kept.columns["regret"][at] / kept.columns["gpucb_regret"][at]).item())
-    return stats.t.interval(0.95, len(shares) - 1, np.mean(shares), stats.sem(shares))
+    return min(shares), max(shares)
 
 
 def claim(paper, name):
@@ -93,6 +91,9 @@ SAID = {  # what the page says, with a group for each number, and what these are
     r"learns nothing, ends at (\d+) and (\d+)\.": (
         lambda: [ends(problem, "average-of-5").mean() for problem in ("powell", "rastrigin")]
     ),
+    r"end at (\d+) on Powell, a fifth of our DuMBO's": lambda: [
+        ends("powell", "DuMBO@random-decompositions").mean()
+    ],
     r"The paper has (\d+) and (\d+) for DuMBO\. Ours ends at (\d+) and (\d+)\.": lambda: [
         *(fit("dumbo", "synthetic", "DuMBO", problem)[1] for problem in ("powell", "rastrigin")),
         *(fit("dumbo", "synthetic", "DuMBO", problem)[0] for problem in ("powell", "rastrigin")),

@@ -6,10 +6,10 @@ contradicted, and not decided with the reasons: substituted data, a scale other 
 few seeds, missing runs, or hypotheses that the runs do not meet. A claim about several comparisons
 is contradicted as soon as one of them is, whether or not the others were run. The comparisons of a
 claim that is asked in several cases are those of all of them; a case outside the theorem, about an
-implementation, or in which nothing can fail decides nothing while others do. A claim is judged under every reading,
-too, that changes one of its runs and for which the plan has all of them; where the plan lacks some,
-a reading that the claim names is `not run`. Where the runs under a reading have the traces of the
-default ones, the outcome is the `same run`, no second one.
+implementation, or in which nothing can fail decides nothing while others do. A claim is judged
+under every reading, too, that changes one of its runs and for which the plan has all of them; where
+the plan lacks some, a reading that the claim names is `not run`. Where the runs under a reading
+have the traces of the default ones, the outcome is the `same run`, no second one.
 """
 
 from __future__ import annotations

@@ -94,41 +94,44 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
         ways = {"As printed: ": ways[""], "Nearest: ": listed(tally(entries, nearest=True)[""])}
     groups = [f"* {name}: {counted(count)}" for name, count in others if count]
     apart = ["Counted apart:\n\n" + "\n".join(groups)] if groups else []
-    return [*(way + counts for way, counts in ways.items()), *apart, *_kept(verdicts)]
-
-
-def _kept(verdicts: Sequence[Verdict]) -> list[str]:
-    """How many of the plain claims that a test decided remain under a false-discovery rate."""
-    decided = [
-        one
-        for one in verdicts
-        if not group(one.qualifiers)
-        and one.verdict in (REPRODUCED, CONTRADICTED)
-        and not math.isnan(one.q)
-    ]
-    kept = sum(one.q <= LEVEL for one in decided)
-    if not decided:
-        return []
-    return [
-        f"{kept} of {len(decided)} claims that a test decided remain at a false-discovery rate of"
+    kept, decided = remaining(entries)
+    said = (
+        f"{kept} of {decided} claims that a test decided remain at a false-discovery rate of"
         " 5 % over all that are counted together."
-    ]
+    )
+    return [*(way + counts for way, counts in ways.items()), *apart, *[said] * bool(decided)]
+
+
+def remaining(claims: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
+    """How many of the plain claims of a verdicts.json that a test decided remain under a
+    false-discovery rate, and how many these are.
+    """
+    plain = [one for one in claims if not group(one.get("qualifiers", ()))]
+    decided = [one for one in plain if one["verdict"] in (REPRODUCED, CONTRADICTED)]
+    q = [one["q"] for one in decided if one.get("q") is not None and not math.isnan(one["q"])]
+    return sum(value <= LEVEL for value in q), len(q)
+
+
+def fixed_first(claims: Iterable[Mapping[str, Any]]) -> tuple[int, int, int]:
+    """Of how many claims of a verdicts.json the check, and the defaults, were fixed before the
+    first records; and of how many that have some, since what has none was fixed before nothing.
+    """
+    fixed = [one["fixed"] for one in claims if one.get("fixed")]
+    judged = [one for one in fixed if one["first_records"] or one["check"] == UNENTERED]
+    first = [sum(one[what] == BEFORE for one in judged) for what in ("check", "defaults")]
+    return first[0], first[1], len(judged)
 
 
 def _history(verdicts: Sequence[Verdict]) -> str:
-    """Of how many claims check and defaults were fixed before the first records: of those alone
-    that have some, since what has none was fixed before nothing.
-    """
-    fixed = [one.fixed for one in verdicts if one.fixed is not None]
-    judged = [one for one in fixed if one.first_records or one.check == UNENTERED]
-    if not fixed:
+    """Of how many claims check and defaults were fixed before the first records."""
+    entries = [asdict(one) for one in verdicts if one.fixed is not None]
+    if not entries:
         return ""
-    none = f"; {len(fixed) - len(judged)} more have no records yet" * (len(fixed) > len(judged))
-    checks = sum(one.check == BEFORE for one in judged)
-    defaults = sum(one.defaults == BEFORE for one in judged)
+    checks, defaults, judged = fixed_first(entries)
+    none = f"; {len(entries) - judged} more have no records yet" * (len(entries) > judged)
     return (
         f"Fixed before the first records: the checks of {checks} and the defaults of {defaults} of"
-        f" {len(judged)} claims{none}; each claim says below when. What this cannot see:"
+        f" {judged} claims{none}; each claim says below when. What this cannot see:"
         " docs/how-it-works.md."
     )
 

@@ -201,8 +201,7 @@ def _article(deposit: Deposit, name: str, paper: Cited) -> Entity:
 def _records(
     deposit: Deposit, name: str, consumed: Sequence[Entity], about: Mapping[str, Entity]
 ) -> list[Entity]:
-    """Take in the records of a paper, or of a comparison, and what made them; returns their files.
-    """
+    """Take in the records of a paper or a comparison, and what made them; returns their files."""
     files, provenance = [], []
     folder = PUBLISHED / "paper" / name
     for path in sorted((deposit.root / folder).rglob("*.parquet")):

@@ -22,7 +22,7 @@ from pathlib import Path
 import joblib
 
 from workflow.draw import report
-from workflow.judge import outcomes
+from workflow.judge import outcomes, render
 from workflow.measure.store import Store
 from workflow.operate import comparison
 from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
@@ -127,7 +127,9 @@ def sections() -> dict[str, list[str]]:
 
 
 def counts() -> list[str]:
-    """The verdicts of every committed report of a paper, counted; claims with a qualifier apart."""
+    """The verdicts of every committed report of a paper, counted; claims with a qualifier apart.
+    Then how many remain after adjustment, and how many checks came before the first records.
+    """
     every = (REFERENCE / name / "verdicts.json" for name in papers())
     reports = [(path, json.loads(path.read_text("utf-8"))) for path in every if path.exists()]
     tallies = [
@@ -138,15 +140,18 @@ def counts() -> list[str]:
     ]
     shown = outcomes.ORDER
     lines = [
-        f"| paper | setting | {' | '.join(shown)} | counted apart |",
-        f"| --- | --- |{' ---: |' * len(shown)} --- |",
+        f"| paper | setting | {' | '.join(shown)} | counted apart | remain | fixed first |",
+        f"| --- | --- |{' ---: |' * len(shown)} --- | --- | --- |",
     ]
     for path, said, way, tally in tallies:
         name = f"[{said['paper']}](../{path.with_suffix('.md')})"
         cells = [str(tally[""][verdict]) for verdict in shown]
         apart = {group: outcomes.listed(tally[group]) for group in outcomes.GROUPS}
         cells.append("; ".join(f"{group}: {count}" for group, count in apart.items() if count))
-        lines.append(f"| {name} | {way} | {' | '.join(cells)} |")
+        remain, decided = render.remaining(said["claims"])
+        checks, _, judged = render.fixed_first(said["claims"])
+        both = [f"{remain} of {decided}", f"{checks} of {judged}"] if way == PRINTED else ["", ""]
+        lines.append(f"| {name} | {way} | {' | '.join([*cells, *both])} |")
     return lines
 
 

@@ -89,7 +89,9 @@ def main(arguments: list[str] | None = None) -> int:
         description="What is done at a scale, and what the rest will cost.",
     )
     parser.add_argument("--scale", default="paper")
-    parser.add_argument("--papers", default="", help="such as bbkb,bkb; default: all papers, and no comparison")
+    parser.add_argument(
+        "--papers", default="", help="such as bbkb,bkb; default: all papers, no comparison"
+    )
     parser.add_argument("--seeds", default="", help="one seed or a range such as 0-4")
     parser.add_argument(
         "--cores",

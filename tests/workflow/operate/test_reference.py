@@ -9,7 +9,9 @@ from workflow.trace.curves import PlanError
 
 PAGE = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
 VERDICTS = ("reproduced", "reproduced", "contradicted", "not decided")
-CLAIMS = [{"verdict": verdict} for verdict in VERDICTS]
+FIXED = {"check": "before", "defaults": "after", "first_records": "2026-11-20"}
+CLAIMS = [{"verdict": verdict, "q": 0.0, "fixed": FIXED} for verdict in VERDICTS]
+CLAIMS[1] = {**CLAIMS[1], "q": 0.06, "fixed": {**FIXED, "check": "after"}}
 
 
 def report(folder, claims=CLAIMS):
@@ -62,8 +64,9 @@ def test_the_page_of_results_tells_verdicts(checkout):
     report(checkout / "figures" / "reference" / "today", claims=[])
     reference.main(["bbkb"])
     page = (checkout / "docs" / "results.md").read_text()
-    assert "| contradicted | not decided | counted apart |" in page
+    assert "| contradicted | not decided | counted apart | remain | fixed first |" in page
     row = "| [bbkb](../figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |"
+    row += "  | 2 of 3 | 3 of 4 |"
     assert row in page
     assert page.startswith("# Title")
     assert page.endswith("end\n")
