@@ -95,7 +95,7 @@ check: env                     ## formatter, linter, type checker, imports, snak
 	$(BIN)/python -m workflow.history --check
 	$(BIN)/python -m workflow.carry --check
 
-report: env                    ## the same, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
+report: env                    ## as `make figures SCALE=paper`, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
 	$(SNAKEMAKE) --cores $(CORES) report --config $(CONFIG)
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --config $(CONFIG) --report report/$(SCALE)/snakemake.zip
 
@@ -127,7 +127,7 @@ history: env                   ## enter in papers/history.json since when checks
 crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
 	$(BIN)/python -m workflow.crate
 
-reference: env                 ## draw the largest scale that was run, commit it to figures/reference, write README.md: PAPERS CORES
+reference: env                 ## draw the largest scale that was run into figures/reference, and the tables of two pages of docs: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
 bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes

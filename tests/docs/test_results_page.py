@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from workflow.trace import curve_file
 from workflow.trace.curves import PUBLISHED
 

@@ -80,9 +80,8 @@ def judged_again(report: Path) -> list[str]:
     return [
         *lines,
         "",
-        f"Of {len(pairs)} claims {alone} hold among the methods of their paper, {beside} with"
-        f" today's optimizers among the others, and {both} both ways. A claim holds at least in"
-        " direction, and not trivially.",
+        f"Claims of {len(pairs)} that hold, and not trivially: {alone} among the methods of their"
+        f" paper, {beside} with today's optimizers among the others, {both} both ways.",
     ]
 
 
