@@ -41,14 +41,15 @@ SAME_SEED, SPREAD = "same seed", "spread"
 FEW = 3  # missing runs that a table names
 TITLE = "Published numbers beside ours"
 RULES = f"""\
-The score of a reading is the mean of |ln(ours / published)| over all methods of the experiment and
-some points; a difference of more than a factor of {CAP:g} counts as {CAP:g}. The nearest reading
-sets the fewest parameters of those all of whose runs were made and whose score is within a factor
-of {MARGIN:g} of the least. *Test*: the score of published numbers that had no part in the
-choice. *Alike*: the score if all methods had one number, the published median. In the nearest
-setting a comparison of methods is decided only if the setting beats that, and if each of its
-methods is within a factor of {REPRODUCES:g} of what is published, in the geometric mean over the
-points; a claim about one method needs the latter of that method."""
+The factor of a reading is that between our numbers and the published ones, in the geometric mean
+over all methods of the experiment and some points; more than {CAP:g} counts as {CAP:g}. The nearest
+reading sets the fewest parameters of those all of whose runs were made and whose factor is within
+{MARGIN:g} times the least. *Test*: the factor of published numbers that had no part in the choice.
+*Alike*: the factor if all methods had one number, the published median. Of a reading that lacks
+runs the default's factor over the same methods stands beside. In the nearest setting a comparison
+of methods is decided only if the setting beats that, and if each of its methods is within a factor
+of {REPRODUCES:g} of what is published, in the geometric mean over the points; a claim about one
+method needs the latter of that method."""
 
 
 @dataclass(frozen=True)
@@ -366,9 +367,9 @@ def as_markdown(experiments: Sequence[Experiment]) -> str:
         parts += [
             f"### {render.quoted(one.name)}",
             f"On {render.quoted(', '.join(one.problems))}. The nearest reading is {nearest}."
-            f" Alike: {one.alike:.3f}.",
+            f" Alike: {math.exp(one.alike):.2f}.",
             render.table(
-                ["reading", "score", "as a factor", "the default there", "test", "lacks"],
+                ["reading", "factor", "the default there", "test", "lacks"],
                 [_row(one, candidate) for candidate in one.candidates],
             ),
         ]
@@ -381,10 +382,9 @@ def _row(experiment: Experiment, candidate: Candidate) -> list[str]:
     missing = candidate.missing
     return [
         render.quoted(candidate.reading or "default"),
-        f"{score:.3f}",
         f"{math.exp(score):.2f}",
-        f"{usual:.3f}" if missing else "",
-        render.number(candidate.test),
+        f"{math.exp(usual):.2f}" if missing else "",
+        render.number(math.exp(candidate.test)),
         render.quoted(f"{len(missing)}: {', '.join(missing[:FEW])}") if missing else "",
     ]
 

@@ -135,7 +135,7 @@ def test_the_page_and_its_data_name_every_score(toy, monkeypatch):
     found = closeness.experiments(toy.paper, toy.store())
     text = closeness.as_markdown(found)
     assert "The nearest reading is code." in text
-    assert "| default | 0.6" in text and "| code | 0.0" in text
+    assert "| default | 2.0" in text and "| code | 1.0" in text  # as factors
     told = closeness.as_data(found)["e"]
     assert told["nearest"] == "code"
     ends = [fit["ours"][0] for fit in told["fits"]["code"]]
