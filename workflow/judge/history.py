@@ -9,8 +9,8 @@ comparison of the claim has all its runs published, and after them otherwise. Th
 file in git shows every entry. `--check` fails where a claim is not what its line speaks of, has
 none, or is gone.
 
-The check is what decides: `check` with its tolerances, `cases`, `requires`,
-`deterministic`, and the scale and the data that may decide. The defaults are the entries of the
+The check is what decides: `check` with its tolerances, `cases`, `requires`, `deterministic`,
+`implementation`, and the scale and the data that may decide. The defaults are the entries of the
 problems, algorithms and studies that the check names, and of readings and variants where it names
 these.
 """
@@ -43,7 +43,7 @@ LEDGER = Path("papers", "history.json")
 BEFORE, TOGETHER, AFTER = "before", "together", "after"  # than the first records, or with them
 ALTERED = "changed"  # the YAML is not what the ledger speaks of
 UNENTERED = "not entered"
-DECIDES = ("check", "cases", "requires", "deterministic", "scale", "data")
+DECIDES = ("check", "cases", "requires", "deterministic", "implementation", "scale", "data")
 TOLD = frozenset({"because", "label", "note", "says", "title", "where"})  # for people, no setting
 HOW = {TOGETHER: "in the same commit as", BEFORE: "before", AFTER: "after"}  # the first records
 Entry = Mapping[str, Any]

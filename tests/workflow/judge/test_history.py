@@ -210,7 +210,9 @@ def test_defaults_and_requirements_that_may_fail_do(entered):
     changed = entered.enter()
     assert changed.check == line.check and changed.defaults_since > line.defaults_since
     entered.edit("check: {", "requires: [{never: true, because: so}],\n     check: {")
-    assert entered.enter().check_since > line.check_since
+    assert (required := entered.enter()).check_since > line.check_since
+    entered.edit("check: {", "implementation: true, check: {")
+    assert entered.enter().check_since > required.check_since
 
 
 def test_a_claim_or_a_paper_that_is_gone_is_told(entered):
