@@ -103,9 +103,9 @@ def made(set_: Mapping[str, str]) -> list[Line]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if name not in (*one_path.NAMES, one_path.INSTEAD, "NOREGRET_DATA")
+        if name not in (*one_path.NAMES, "NOREGRET_DATA")
     }
-    here = {**kept, **set_, "NOREGRET_SUBSTITUTES": "preferred", "PYTHONPATH": str(ROOT)}
+    here = {**kept, "NOREGRET_SUBSTITUTES": "preferred", "PYTHONPATH": str(ROOT), **set_}
     lines = []
     with tempfile.TemporaryDirectory(prefix="noregret-bits-") as folder:
         Path(folder, "data").mkdir()

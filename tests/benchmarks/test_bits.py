@@ -1,5 +1,6 @@
 """Bits are the same whatever kernels a user asks for, and a difference is told."""
 
+import os
 from dataclasses import replace
 
 import pytest
@@ -18,7 +19,7 @@ KNOWN = {ONE.run: ONE, TWO.run: TWO}
 @pytest.mark.skipif(
     one_path._chosen()[1] != one_path.LEVEL, reason="this processor computes with its own kernels"
 )
-def test_the_users_variables_change_no_hash(monkeypatch):
+def test_the_users_variables_change_no_hash(monkeypatch, tmp_path):
     """Of the arms and of a box; `python -m benchmarks.bits` does so for all runs."""
     monkeypatch.setattr(bits, "RUNS", CHEAP)
     plain, *others = map(bits.made, bits.AMBIENT.values())
@@ -26,10 +27,13 @@ def test_the_users_variables_change_no_hash(monkeypatch):
     assert [one.run for one in plain] == names
     assert all(one.trace_sha256 for one in plain)
     assert others == [plain, plain]
-    # which they would, were they heard
-    oldest = {one_path.INSTEAD: "OPENBLAS_CORETYPE=Prescott ATEN_CPU_CAPABILITY=default"}
+    # which other kernels would
+    other = {"OPENBLAS_CORETYPE": "Prescott", "ATEN_CPU_CAPABILITY": "default"}
+    (tmp_path / "sitecustomize.py").write_text(
+        f"from workflow.trace import one_path\none_path.FIXED = {other}\n"
+    )
     monkeypatch.setattr(bits, "RUNS", CHEAP[1:])
-    (heard,) = bits.made(oldest)
+    (heard,) = bits.made({"PYTHONPATH": f"{tmp_path}{os.pathsep}{bits.ROOT}"})
     assert heard.trace_sha256 not in ("", plain[2].trace_sha256)
 
 

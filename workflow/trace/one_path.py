@@ -8,8 +8,7 @@ in a process of its own which of its kernels the processor can run. What no vari
 PyTorch's square roots, `exact_roots` takes.
 
 A processor without these features, or of another architecture, computes with its own kernels. The
-provenance of a record says so (`words`). INSTEAD names other variables, for whoever wants to see
-what other kernels change.
+provenance of a record says so (`words`).
 """
 
 from __future__ import annotations
