@@ -83,8 +83,8 @@ SAID = {  # what the page says, with a group for each number, and what these are
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata", "variance")[:1]
     ),
     r"Regret is then ([\d.]+) to ([\d.]+) times that of GP-UCB": share_of_gp_ucb,
-    r"default is a factor of ([\d.]+) from them, where [^.]* a factor of ([\d.]+)\.": lambda: [
-        factor("dumbo", "synthetic"),
+    r"reading is a factor of ([\d.]+) from them, where [^.]* a factor of ([\d.]+)\.": lambda: [
+        factor("dumbo", "synthetic", "one-start"),
         np.exp(report("dumbo")["published"]["synthetic"]["alike"]),
     ],
     r"a factor of ([\d.]+) away on the rover": lambda: [factor("dumbo", "rover", "curve-ends")],
