@@ -22,15 +22,16 @@ from workflow.plan.paper import Paper
 from workflow.plan.reads import known_readings
 
 LEGEND = """\
-Every measure is a cost, the smaller the better: of a capacity or a likelihood, its negative. Where
-*nearest* is empty, no published number decides, and the claim counts as printed. Brackets are 95 %
-t intervals of one effect; verdicts use one-sided tests, whose 5 % the comparisons that could refute
-a claim share. *Observed* is what the numbers would say if they could decide. *Could see* is the
-smallest effect that so many seeds of this spread show in four of five times. q is p adjusted over
-all claims of this page that are counted together. *By rank*: a run that has found nothing feasible
-has an infinite value; then the exact signed-rank test decides, and the numbers are the median and
-quartiles of the differences. What the verdicts mean, how they are reached and how often they are
-wrong: docs/verdicts.md. Other readings: claims-by-settings.md."""
+A measure of runs is a cost, the smaller the better: of a capacity or a likelihood, its negative.
+Where *nearest* is empty the claim counts as printed: no published number decides it, or the nearest
+setting leaves its runs as they are. Brackets are 95 % t intervals of one effect; verdicts use
+one-sided tests, whose 5 % the comparisons that could refute a claim share. *Observed* is what the
+numbers would say if they could decide. *Could see* is the smallest effect that so many seeds of
+this spread show in four of five times. q is p adjusted over all claims of this page that are
+counted together. *By rank*: a run that has found nothing feasible has an infinite value; then the
+exact signed-rank test decides, and the numbers are the median and quartiles of the differences.
+What the verdicts mean, how they are reached and how often they are wrong: docs/verdicts.md. Other
+readings: claims-by-settings.md."""
 
 APPENDIX = (
     "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
