@@ -127,7 +127,7 @@ history: env                   ## enter in papers/history.json since when checks
 crate: env                     ## the published records and reports as an RO-Crate, for a deposit: build/crate
 	$(BIN)/python -m workflow.crate
 
-reference: env                 ## draw the largest scale that was run into figures/reference, and the tables of two pages of docs: PAPERS CORES
+reference: env                 ## draw the largest scale that was run into figures/reference, and the tables of docs/which-method.md: PAPERS CORES
 	$(BIN)/python -m workflow.reference $(PAPERS) --cores $(CORES)
 
 bench: env                     ## time our steps beside other libraries', into benchmarks/report; some, into build/bench: ONLY=arms,boxes

@@ -3,9 +3,9 @@
 
 For each paper the largest scale that has records is drawn from whatever seeds are there, and
 figures/reference/<paper>/ is replaced by its pictures, tables, verdicts and compact records; then
-the generated parts of two pages of docs/ are written anew. `--check` draws nothing: it fails where
-these do not say what figures/reference holds, and where the report of a paper lacks what others
-have. `--agreement` compares reports that were drawn elsewhere.
+the tables of docs/which-method.md are written anew. `--check` draws nothing: it fails where these
+do not say what figures/reference holds, and where the report of a paper lacks what others have.
+`--agreement` compares reports that were drawn elsewhere.
 """
 
 from __future__ import annotations
@@ -22,21 +22,19 @@ from pathlib import Path
 import joblib
 
 from workflow.draw import report
-from workflow.judge import outcomes, render
 from workflow.measure.store import Store
 from workflow.operate import comparison
 from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
-from workflow.plan.resolve import papers, planned
+from workflow.plan.resolve import planned
 from workflow.trace.curves import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")
-PAGES = ("docs/results.md", "docs/which-method.md")  # with generated parts
+PAGE = Path("docs", "which-method.md")  # whose tables are written anew
 COMPARISON = "today"  # of the papers' methods with other libraries'
 MOST = 5  # files that a sentence names
-PRINTED, NEAREST = "as printed", "nearest"  # the settings in which claims are counted
 
 
 def draw(name: str, folder: Path) -> str:
@@ -117,42 +115,12 @@ def replace(name: str, drawn: Path) -> Path:
     return kept
 
 
-def sections() -> dict[str, list[str]]:
-    """The generated parts of pages by their names."""
+def tables() -> dict[str, list[str]]:
+    """The generated parts of a page by their names."""
     return {
-        "verdicts": counts(),
         "methods": comparison.table(REFERENCE / COMPARISON),
         "judged-again": comparison.judged_again(REFERENCE / COMPARISON),
     }
-
-
-def counts() -> list[str]:
-    """The verdicts of every committed report of a paper, counted; claims with a qualifier apart.
-    Then how many remain after adjustment, and how many checks came before the first records.
-    """
-    every = (REFERENCE / name / "verdicts.json" for name in papers())
-    reports = [(path, json.loads(path.read_text("utf-8"))) for path in every if path.exists()]
-    tallies = [
-        (path, report, way, outcomes.tally(report["claims"], nearest=way == NEAREST))
-        for path, report in reports
-        for way in (PRINTED, NEAREST)
-        if way == PRINTED or any(claim.get("nearest") for claim in report["claims"])
-    ]
-    shown = outcomes.ORDER
-    lines = [
-        f"| paper | setting | {' | '.join(shown)} | counted apart | remain | fixed first |",
-        f"| --- | --- |{' ---: |' * len(shown)} --- | --- | --- |",
-    ]
-    for path, said, way, tally in tallies:
-        name = f"[{said['paper']}](../{path.with_suffix('.md')})"
-        cells = [str(tally[""][verdict]) for verdict in shown]
-        apart = {group: outcomes.listed(tally[group]) for group in outcomes.GROUPS}
-        cells.append("; ".join(f"{group}: {count}" for group, count in apart.items() if count))
-        remain, decided = render.remaining(said["claims"])
-        checks, _, judged = render.fixed_first(said["claims"])
-        both = [f"{remain} of {decided}", f"{checks} of {judged}"] if way == PRINTED else ["", ""]
-        lines.append(f"| {name} | {way} | {' | '.join([*cells, *both])} |")
-    return lines
 
 
 def lacking() -> list[str]:
@@ -211,7 +179,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only check that these pages are up to date and no report lacks what others have",
+        help="only check that the page is up to date and no report lacks what others have",
     )
     parser.add_argument(
         "--agreement",
@@ -231,18 +199,15 @@ def main(arguments: list[str] | None = None) -> int:
         print(sentence, file=sys.stderr)
         status |= not is_drawn
     errors = lacking() if options.check else []
-    generated = sections()
-    for name in PAGES:
-        page = Path(name)
-        before = after = page.read_text(encoding="utf-8")
-        for part, lines in generated.items():
-            after = put(after, part, lines)
-        if before != after and options.check:
-            errors.append(
-                f"{name} is out of date with figures/reference: run python -m workflow.reference"
-            )
-        elif before != after:
-            page.write_text(after, encoding="utf-8")
+    before = after = PAGE.read_text(encoding="utf-8")
+    for part, lines in tables().items():
+        after = put(after, part, lines)
+    if before != after and options.check:
+        errors.append(
+            f"{PAGE} is out of date with figures/reference: run python -m workflow.reference"
+        )
+    elif before != after:
+        PAGE.write_text(after, encoding="utf-8")
     for sentence in errors:
         print(f"error: {sentence}", file=sys.stderr)
     return int(bool(errors)) or status

@@ -7,17 +7,13 @@ import pytest
 from workflow.operate import reference
 from workflow.trace.curves import PlanError
 
-PAGE = "# Title\n\n<!-- verdicts -->\nstale\n<!-- /verdicts -->\nrest\nend\n"
-VERDICTS = ("reproduced", "reproduced", "contradicted", "not decided")
-FIXED = {"check": "before", "defaults": "after", "first_records": "2026-11-20"}
-CLAIMS = [{"verdict": verdict, "q": 0.0, "fixed": FIXED} for verdict in VERDICTS]
-CLAIMS[1] = {**CLAIMS[1], "q": 0.06, "fixed": {**FIXED, "check": "after"}}
+PAGE = "# Title\n\n<!-- methods -->\nstale\n<!-- /methods -->\nrest\nend\n"
 
 
-def report(folder, claims=CLAIMS):
+def report(folder):
     """What drawing leaves: a figure, one without any run, and verdicts."""
     folder.mkdir(parents=True, exist_ok=True)
-    said = {"paper": "bbkb", "scale": "paper", "claims": claims}
+    said = {"paper": "bbkb", "scale": "paper", "claims": []}
     (folder / "verdicts.json").write_text(json.dumps(said))
     for name in ("verdicts.md", "fig1.csv", "fig1.pdf", "fig1.png", "fig3.png"):
         (folder / name).write_text(name)
@@ -29,8 +25,7 @@ def report(folder, claims=CLAIMS):
 def checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").mkdir()
-    (tmp_path / "docs" / "results.md").write_text(PAGE)
-    (tmp_path / "docs" / "which-method.md").write_text("# no marks\n")
+    (tmp_path / reference.PAGE).write_text(PAGE)
     monkeypatch.setattr(reference, "draw", lambda _, folder, *__, **___: report(folder) or "paper")
     return tmp_path
 
@@ -59,27 +54,26 @@ def test_no_committed_figure_is_lost_for_want_of_runs(checkout, capsys):
     assert (kept / "fig1.png").exists()
 
 
-def test_the_page_of_results_tells_verdicts(checkout):
-    """Those of papers; a comparison is none."""
-    report(checkout / "figures" / "reference" / "today", claims=[])
+def test_the_page_is_written_anew_between_its_marks(checkout):
+    line = {"label": "A", "centre": [0, 0.5], "low": [0, 0.4], "high": [0, 0.6]}
+    panel = {"title": "f1 to f3", "lines": [line]}
+    folder = checkout / "figures" / "reference" / reference.COMPARISON
+    report(folder)
+    (folder / "reached.json").write_text(json.dumps({"panels": [panel]}))
     reference.main(["bbkb"])
-    page = (checkout / "docs" / "results.md").read_text()
-    assert "| contradicted | not decided | counted apart | remain | fixed first |" in page
-    row = "| [bbkb](../figures/reference/bbkb/verdicts.md) | as printed | 2 | 0 | 0 | 1 | 1 |"
-    row += "  | 2 of 3 | 3 of 4 |"
-    assert row in page
-    assert page.startswith("# Title")
-    assert page.endswith("end\n")
-    assert "stale" not in page and "today" not in page
+    page = (checkout / reference.PAGE).read_text()
+    assert "| method | f1 to f3 | CPU seconds a query |" in page
+    assert page.startswith("# Title") and page.endswith("end\n")
+    assert "stale" not in page
 
 
 def test_a_stale_page_is_told_and_left(checkout, capsys):
     reference.main(["bbkb"])
     assert reference.main(["--check"]) == 0
-    (checkout / "docs" / "results.md").write_text(PAGE)
+    (checkout / reference.PAGE).write_text(PAGE)
     assert reference.main(["--check"]) == 1
     assert "run python -m workflow.reference" in capsys.readouterr().err
-    assert (checkout / "docs" / "results.md").read_text() == PAGE
+    assert (checkout / reference.PAGE).read_text() == PAGE
 
 
 def test_a_report_that_lacks_what_others_have_is_told(checkout, capsys):
