@@ -5,8 +5,8 @@ import tests.kernels  # noqa: F401  before NumPy
 # isort: split
 import os
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,20 +109,11 @@ def dense():
     return condition
 
 
-@dataclass(frozen=True)
-class Literal:
-    """Mean (A,), covariance (A, A) and embedding z (m, A) of a sketch."""
-
-    mean: np.ndarray
-    covariance: np.ndarray
-    variance: np.ndarray
-    z: np.ndarray
-    inside: np.ndarray
-
-
 @pytest.fixture
 def literal():
-    """literal(K, lam, dictionary, x, y): BBKB (1)-(3) and BKB (4) as printed, by numpy's pinv."""
+    """literal(K, lam, dictionary, x, y): BBKB (1)-(3) and BKB (4) as printed, by numpy's pinv: mean
+    and variance (A,), covariance and inside (A, A), and the embedding z (m, A) of a sketch.
+    """
 
     def sketch(K, lam, dictionary, x, y):
         S, U = np.linalg.eigh(K[np.ix_(dictionary, dictionary)])
@@ -138,7 +129,9 @@ def literal():
         variance = (
             np.diag(K) - np.diag(z.T @ Z.T @ Z @ np.linalg.solve(V, z))
         ) / lam  # BKB eq. (4)
-        return Literal(mean, covariance, variance, z, inside)
+        return SimpleNamespace(
+            mean=mean, covariance=covariance, variance=variance, z=z, inside=inside
+        )
 
     return sketch
 

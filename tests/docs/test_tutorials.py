@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.docs import tutorial
-from tests.workflow.checkout import contents
+from tests.workflow.checkout import contents, linked
 from workflow.plan import reader
 from workflow.plan.expand import load
 from workflow.site.markdown import slug
@@ -98,12 +98,9 @@ def test_the_library_of_the_readme_runs_as_it_stands(capsys):
 
 @pytest.mark.parametrize("scale", ["smoke", "paper"])
 def test_the_template_of_a_paper_has_every_scale(tmp_path, scale):
-    for folder in ("algorithms", "problems", "data"):
-        (tmp_path / folder).symlink_to(ROOT / folder)
-    (tmp_path / "papers").mkdir()
-    text = (ROOT / "papers" / "_template.yaml").read_text()
-    (tmp_path / "papers" / "mine.yaml").write_text(text)
-    assert len(load("mine", scale, root=tmp_path).curves) == 6
+    root = linked(tmp_path)
+    shutil.copy(ROOT / "papers" / "_template.yaml", root / "papers" / "mine.yaml")
+    assert len(load("mine", scale, root=root).curves) == 6
 
 
 def test_the_table_of_parameters_to_copy_names_entries_that_are_there():

@@ -16,7 +16,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
 from tests.workflow.checkout import offline
@@ -38,32 +37,19 @@ class PageError(AssertionError):
     """A page that does not do what it says: which block, what was expected, what was found."""
 
 
-@dataclass(frozen=True)
-class Block:
-    """One fenced block of a page and the line on which it begins."""
-
-    line: int
-    language: str
-    text: str
-    verb: str = ""
-    path: str = ""
-
-
 def blocks(page):
-    """All fenced blocks of a page. Raises PageError where one does not say what it is for."""
+    """All fenced blocks of a page, as matches of BLOCK, each after the line on which it begins.
+    Raises PageError where one does not say what it is for.
+    """
     text = page.read_text(encoding="utf-8")
-    found = []
-    for match in BLOCK.finditer(text):
-        line = text[: match.start()].count("\n") + 1
-        told = (match["verb"] or "", match["path"] or "")
-        found.append(Block(line, match["language"], match["text"], *told))
+    found = [(text[: one.start()].count("\n") + 1, one) for one in BLOCK.finditer(text)]
     if 2 * len(found) != len(re.findall("^```", text, re.MULTILINE)):
         raise PageError(f"{page.name}: expected every ``` to be closed by another")
-    for block in found:
-        told = (block.language in ("bash", "text")) != bool(block.verb)
-        if not told or (block.verb == "in") != (block.language == "diff"):
+    for line, block in found:
+        told = (block["language"] in ("bash", "text")) != bool(block["verb"])
+        if not told or (block["verb"] == "in") != (block["language"] == "diff"):
             raise PageError(
-                f"{page.name}, line {block.line}: expected a block of bash or text, or a comment"
+                f"{page.name}, line {line}: expected a block of bash or text, or a comment"
                 " before it: `<!-- file: PATH -->` for a whole file, `<!-- in: PATH -->` for a diff"
             )
     return found
@@ -95,20 +81,18 @@ def checkout(folder):
 
 
 def carry_out(page, copy):
-    """Do what a page says and return what its commands printed. Raises PageError."""
-    printed, last = "", ""
-    for block in blocks(page):
-        where = f"{page.name}, line {block.line}"
-        if block.verb == "file":
-            (copy / block.path).write_text(block.text, encoding="utf-8")
-        elif block.verb == "in":
-            _change(copy / block.path, block.text, where)
-        elif block.language == "text":
-            _compare(block.text, last, where)
+    """Do what a page says. Raises PageError."""
+    last = ""  # what commands have printed
+    for line, block in blocks(page):
+        where = f"{page.name}, line {line}"
+        if block["verb"] == "file":
+            (copy / block["path"]).write_text(block["text"], encoding="utf-8")
+        elif block["verb"] == "in":
+            _change(copy / block["path"], block["text"], where)
+        elif block["language"] == "text":
+            _compare(block["text"], last, where)
         else:
-            last = _run(block.text, copy, where)
-            printed += last
-    return printed
+            last = _run(block["text"], copy, where)
 
 
 def promised(page):

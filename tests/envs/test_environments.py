@@ -29,45 +29,29 @@ RUNNING = [
 ]
 DOCKER = ROOT / "envs" / "Dockerfile"
 LOCKS = sorted((ROOT / "envs").glob("*.lock"))
-CONDA = sorted((ROOT / "envs").glob("*.yaml"))
+CORE = ROOT / "envs" / "core.yaml"
+*BY_CONDA, OF_PIP = yaml.safe_load(CORE.read_text(encoding="utf-8"))["dependencies"]
+BY_PIP = OF_PIP["pip"]
 PROFILES = sorted((ROOT / "profiles").glob("*/config.yaml"))
 SBATCH = ("SBATCH_ACCOUNT", "SBATCH_PARTITION")
 
 
-def pins(*files):
-    """The version of each distribution that requirement files pin for this Python, by name."""
-    text = "\n".join((ROOT / "envs" / file).read_text() for file in files)
+@pytest.fixture(scope="module")
+def pinned():
+    """The version of each distribution that the locks pin for this Python, by name."""
+    text = "\n".join(path.read_text(encoding="utf-8") for path in LOCKS)
     lines = re.findall(r"^[A-Za-z0-9][^\\\n]*", text, re.MULTILINE)
     found = [Requirement(line.split(" #")[0]) for line in lines]
     here = [line for line in found if line.marker is None or line.marker.evaluate()]
     return {canonicalize_name(line.name): str(line.specifier).removeprefix("==") for line in here}
 
 
-@pytest.fixture(scope="module")
-def pinned():
-    return pins(*(path.name for path in LOCKS))
-
-
-def conda_part(path, kind):
-    """Of a conda environment: what conda installs (str), or the lines that it hands to pip."""
-    found = yaml.safe_load(path.read_text())["dependencies"]
-    return (
-        [line for part in found if isinstance(part, dict) for line in part["pip"]]
-        if kind == "pip"
-        else found
-    )
-
-
-def conda_versions(path):
+def conda_versions():
     """The version of every package that comes by pip, and of conda's `connection-pool`, by name."""
-    lines = [line for line in conda_part(path, "pip") if not line.startswith("--")]
-    found = [Requirement(line.partition(" --hash=")[0]) for line in lines]
-    by_conda = [line for line in conda_part(path, "conda") if isinstance(line, str)]
-    pairs = [
-        *((line.name, str(line.specifier)) for line in found if line.url is None),
-        *(line.split("=") for line in by_conda if line.startswith("connection_pool=")),
-    ]
-    return {canonicalize_name(name): version.removeprefix("==") for name, version in pairs}
+    found = [one for one in map(Requirement, BY_PIP) if one.url is None]
+    named = {canonicalize_name(one.name): str(one.specifier).removeprefix("==") for one in found}
+    (pool,) = [line for line in BY_CONDA if line.startswith("connection_pool=")]
+    return {**named, "connection-pool": pool.partition("=")[2]}
 
 
 def test_what_the_project_names_is_pinned_and_admitted(pinned):
@@ -80,22 +64,20 @@ def test_what_the_project_names_is_pinned_and_admitted(pinned):
 
 
 def test_conda_versions_are_those_of_the_lock(pinned):
-    for path in CONDA:
-        versions = conda_versions(path)
-        assert versions.pop("torch") == pinned["torch"].removesuffix("+cpu")
-        assert versions.items() <= pinned.items()
-        names = [line for line in conda_part(path, "conda") if isinstance(line, str)]
-        assert [line.partition("=")[0] for line in names] == ["python", "pip", "connection_pool"]
+    versions = conda_versions()
+    assert versions.pop("torch") == pinned["torch"].removesuffix("+cpu")
+    assert versions.items() <= pinned.items()
+    assert [line.partition("=")[0] for line in BY_CONDA] == ["python", "pip", "connection_pool"]
 
 
 def test_the_core_environment_names_what_runs_and_why():
-    text = (ROOT / "envs" / "core.yaml").read_text(encoding="utf-8")
+    text = CORE.read_text(encoding="utf-8")
     named = {canonicalize_name(Requirement(line).name) for line in RUNNING}
-    assert named | {"connection-pool"} == set(conda_versions(ROOT / "envs" / "core.yaml"))
+    assert named | {"connection-pool"} == set(conda_versions())
     versions = re.findall(r"^      - [\w-]+==.*", text, re.MULTILINE)
     assert all(" # " in line for line in versions if "torch==" not in line)
     torch = (ROOT / "envs" / "requirements-torch.lock").read_text(encoding="utf-8")
-    for line, machine in zip(conda_part(CONDA[0], "pip"), ("x86_64", "aarch64"), strict=False):
+    for line, machine in zip(BY_PIP, ("x86_64", "aarch64"), strict=False):
         assert "/torch-2.13.0%2Bcpu-cp311-cp311-" in line and f"_{machine}.whl#" in line
         assert f'sys_platform == "linux" and platform_machine == "{machine}"' in line
         assert re.search(r"#sha256=(\w+)", line)[1] in torch
@@ -105,7 +87,7 @@ def test_all_name_one_python():
     lowest = PROJECT["project"]["requires-python"].removeprefix(">=")
     assert PROJECT["tool"]["mypy"]["python_version"] == lowest
     assert PROJECT["tool"]["ruff"]["target-version"] == f"py{lowest.replace('.', '')}"
-    assert all(f"python={lowest}" in conda_part(path, "conda") for path in CONDA)
+    assert f"python={lowest}" in BY_CONDA
     docker = DOCKER.read_text(encoding="utf-8")
     (base,) = re.findall(r"^ARG BASE=(\S+)@", docker, re.MULTILINE)
     assert base == f"python:{lowest}-slim-bookworm"
@@ -204,7 +186,7 @@ def test_a_rule_says_what_it_does_and_what_a_cluster_asks_for():
         if shells:
             assert all(f"{resource}=" in body for resource in ("mem_mb", "runtime"))
             environment = re.search(r'conda:\n +"(\S+)"', body)[1]
-            assert (folder / environment).resolve() in CONDA
+            assert (folder / environment).resolve() == CORE
 
 
 def test_pods_have_the_image_that_rules_name_and_share_no_files(monkeypatch):

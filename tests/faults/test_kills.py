@@ -31,11 +31,6 @@ def said(copy):
     return (copy / LOG).read_text(errors="replace") if (copy / LOG).exists() else ""
 
 
-def is_as_if_nothing_had_happened(copy, expected, kept):
-    steep.is_undisturbed(copy, expected, kept)
-    assert all((copy / path).exists() for path in steep.RECORDS)
-
-
 def test_a_run_that_is_killed_within_a_seed_is_tried_again_with_more_memory(empty, expected):
     with in_the_second_seed(empty, "--retries", "1", "--quiet", "host") as (workflow, kept):
         for runner in steep.runners(empty):
@@ -46,7 +41,7 @@ def test_a_run_that_is_killed_within_a_seed_is_tried_again_with_more_memory(empt
     assert list(kept) == ["0.parquet"]
     asked = sorted({int(found) for found in re.findall(r"mem_mb=(\d+)", output)})
     assert asked[-1] == 2 * asked[-2]
-    is_as_if_nothing_had_happened(empty, expected, kept)
+    steep.is_undisturbed(empty, expected, kept)
 
 
 def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(empty, expected):
@@ -65,7 +60,7 @@ def test_a_workflow_that_is_killed_leaves_jobs_that_go_on_and_are_waited_for(emp
             (empty / "fault").unlink()
             output, _ = again.communicate(timeout=600)
     assert again.returncode == 0, output
-    is_as_if_nothing_had_happened(empty, expected, kept)
+    steep.is_undisturbed(empty, expected, kept)
 
 
 def test_a_run_that_is_suspended_for_a_while_differs_in_nothing(empty, expected):
@@ -80,7 +75,7 @@ def test_a_run_that_is_suspended_for_a_while_differs_in_nothing(empty, expected)
             os.kill(runner, signal.SIGCONT)
         output, _ = workflow.communicate(timeout=600)
     assert workflow.returncode == 0, output
-    is_as_if_nothing_had_happened(empty, expected, kept)
+    steep.is_undisturbed(empty, expected, kept)
 
 
 @pytest.mark.parametrize("sent", ["SIGINT", "SIGTERM"])
@@ -98,7 +93,7 @@ def test_a_workflow_that_is_ended_leaves_no_lock_and_no_lease(empty, expected, s
     assert not (empty / steep.FOLDER / "1.running").exists()
     (empty / "fault").unlink(missing_ok=True)
     steep.made(empty)  # without --unlock
-    is_as_if_nothing_had_happened(empty, expected, kept)
+    steep.is_undisturbed(empty, expected, kept)
 
 
 def test_two_workflows_that_heed_no_lock_never_write_one_record_twice(empty, expected):
@@ -110,4 +105,4 @@ def test_two_workflows_that_heed_no_lock_never_write_one_record_twice(empty, exp
         (empty / "fault").unlink()
         outputs = [workflow.communicate(timeout=600)[0] for workflow in (first, second)]
     assert [first.returncode, second.returncode] == [0, 0], "\n".join(outputs)
-    is_as_if_nothing_had_happened(empty, expected, kept)
+    steep.is_undisturbed(empty, expected, kept)

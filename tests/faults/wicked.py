@@ -7,8 +7,8 @@ import shutil
 import subprocess
 import sys
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -70,16 +70,6 @@ REMEDIES = (
 )
 
 
-@dataclass(frozen=True)
-class Told:
-    status: int
-    out: str
-    err: str
-    left: list[str]
-    changed: list[str]
-    handles: int
-
-
 class Wicked:
     """The checkout and its process. Context manager."""
 
@@ -104,14 +94,13 @@ class Wicked:
         process = self._start()
         order = ["wicked", kind, "search", f"0-{SEEDS - 1}", "--scale", "smoke", *more]
         print(json.dumps(order), file=process.stdin, flush=True)
-        assert process.stdout is not None
         ready, _, _ = select.select([process.stdout], [], [], PATIENCE)
         answer = process.stdout.readline() if ready else ""
         if not answer:
             said = (self.copy / "err").read_text(errors="replace")
             self._stop()
             raise AssertionError(f"the command {'died' if ready else 'hangs'}: {said}")
-        return Told(**json.loads(answer))
+        return SimpleNamespace(**json.loads(answer))
 
     def folder(self, kind):
         return self.copy / "results" / "smoke" / "wicked" / kind / "search"
@@ -187,11 +176,10 @@ def outcome(wicked, kind, seed, expected, told):
     if found is not None and status != "complete":
         is_prefix(found, expected)
     if status == "complete":
-        assert found is not None
         same(found, expected)
         return "same"
     if status == "timeout":
-        assert found is not None and not sentences
+        assert not sentences
         cut = found.header["timeout"]
         assert (cut["seconds"], cut["after"]) == (TIMEOUT, found.rows)
         return "timeout"

@@ -4,25 +4,16 @@ A test that only says "not equal" after 10,000 evaluations helps nobody. These f
 evaluation, both queries and their distance.
 """
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 
-@dataclass(frozen=True)
-class Divergence:
-    """The first evaluation (0-based) at which two runs differ, with the query of each; None where a
-    run has ended before."""
+class Divergence(NamedTuple):
+    """The first evaluation (0-based) at which two runs differ, and a sentence with both queries."""
 
     evaluation: int
-    expected: np.ndarray | None
-    got: np.ndarray | None
-
-    def __str__(self):
-        return (
-            f"the runs part at evaluation {self.evaluation}: expected {_show(self.expected)}, "
-            f"got {_show(self.got)}"
-        )
+    said: str
 
 
 def first_divergence(expected, got, tolerance=0.0):
@@ -40,28 +31,24 @@ def first_divergence(expected, got, tolerance=0.0):
         )
     n = min(len(one), len(other))
     near = np.abs(one[:n].astype(float) - other[:n].astype(float)) <= tolerance
-    parts = np.flatnonzero(~near.reshape(n, -1).all(axis=1))
-    if parts.size:
-        return Divergence(int(parts[0]), one[parts[0]], other[parts[0]])
-    if len(one) != len(other):
-        return Divergence(n, one[n] if n < len(one) else None, other[n] if n < len(other) else None)
-    return None
+    at = int(np.append(np.flatnonzero(~near.reshape(n, -1).all(axis=1)), n)[0])
+    if at == len(one) == len(other):
+        return None
+    expected, got = (
+        np.array2string(run[at], precision=6) if at < len(run) else "no further evaluation"
+        for run in (one, other)
+    )
+    return Divergence(at, f"the runs part at evaluation {at}: expected {expected}, got {got}")
 
 
 def assert_same_run(expected, got, tolerance=0.0):
     """Fail with the first evaluation at which the runs part, if they do."""
     divergence = first_divergence(expected, got, tolerance)
-    assert divergence is None, str(divergence)
+    assert divergence is None, divergence.said
 
 
 def assert_parts_at(evaluation, expected, got, tolerance=0.0):
     """Fail unless the runs part at this evaluation, as those of a method and of its mutant do."""
     divergence = first_divergence(expected, got, tolerance)
     assert divergence is not None, "the runs are the same: the mistake goes unnoticed"
-    assert divergence.evaluation == evaluation, str(divergence)
-
-
-def _show(query):
-    if query is None:
-        return "no further evaluation"
-    return np.array2string(np.asarray(query), precision=6)
+    assert divergence.evaluation == evaluation, divergence.said

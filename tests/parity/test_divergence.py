@@ -7,8 +7,7 @@ from tests.parity.divergence import assert_parts_at, first_divergence
 
 def test_a_run_that_ends_early_parts_where_it_ends():
     parting = first_divergence([3, 1, 2], [3, 1])
-    assert parting is not None and parting.evaluation == 2 and parting.got is None
-    assert "no further evaluation" in str(parting)
+    assert parting.evaluation == 2 and "no further evaluation" in parting.said
 
 
 def test_a_mistake_that_goes_unnoticed_or_shows_elsewhere_fails():

@@ -72,23 +72,16 @@ def substitute(dataset: Dataset) -> Prepared:
 def _prepared(values: Array, features: Mapping[str, str], source: str) -> Prepared:
     """Features and, last, the target (n, d+1) as a table of one float64 column each."""
     table = pa.Table.from_arrays(list(map(pa.array, values.T)), names=[*features, "target"])
-    return Prepared(table, _content_sha256(values, features), source, features=features)
+    return Prepared(table, content_sha256(table), source, features=features)
 
 
 def content_sha256(table: pa.Table) -> str:
-    """The content of a prepared table as its header states it; another one where a value or a name
-    was changed.
+    """sha256 of "feature,...,feature,target", a newline, and the rows as little-endian float64:
+    another one where a value or a name was changed.
     """
     values = np.column_stack([column.to_numpy() for column in table.columns])
-    return _content_sha256(values, dict.fromkeys(table.column_names[:-1], ""))
-
-
-def _content_sha256(values: Array, features: Mapping[str, str]) -> str:
-    """sha256 of "feature,...,feature,target", a newline, and the rows as little-endian float64."""
-    head = ",".join([*features, "target"]) + "\n"
-    return hashlib.sha256(
-        head.encode() + np.ascontiguousarray(values, dtype="<f8").tobytes()
-    ).hexdigest()
+    head = ",".join(table.column_names) + "\n"
+    return hashlib.sha256(head.encode() + values.astype("<f8").tobytes()).hexdigest()
 
 
 def _regression(dataset: Dataset) -> Prepared:

@@ -135,9 +135,8 @@ def _study_looks(paper: Paper, panels: Sequence[Panel]) -> dict[str, Look]:
         line.label for panel in panels if panel.options.study for line in panel.lines
     )
     methods = {label: look(label) for label in labels if _is_method(paper, label)}
-    colours, markers = (
-        {getattr(way, part) for way in methods.values()} for part in ("colour", "marker")
-    )
+    colours = {way.colour for way in methods.values()}
+    markers = {way.marker for way in methods.values()}
     ways = [column_look(position) for position in range(len(COLOURS) * len(MARKERS))]
     apart = [way for way in ways if way.colour not in colours and way.marker not in markers]
     free = iter([*apart, *ways])
@@ -189,17 +188,14 @@ def _curves(panel: FigureLine) -> list[str]:
 def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Look]) -> Panel:
     shown = metrics.metric(panel.metric)
     missing: list[str] = []
-    timeouts: list[str] = []
     lines: list[Line] = []
     dots: list[Dots] = []
-    seeds, lengths, data, versions = set[int](), set[int](), set[str](), set[str]()
     dotted = panel.kind == "dots"
     planned = curves_of_panel(paper, panel)
     here = {label for label, _ in planned}
     read: list[tuple[str, Curve, tuple[int, ...], Array]] = []
     common = frozenset[int]() if dotted else _common(paper, store, panel, planned)
     for label, curve in planned:
-        timeouts += store.lacks({label: curve})
         try:
             read.append((label, curve, *_values(paper, store, panel, curve, common)))
         except NotRun:
@@ -208,10 +204,6 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
     ends += [values.shape[1] for *_, values in read] if panel.shortest else []
     to = min(ends, default=None)
     for label, curve, mine, values in read:
-        seeds.add(len(values))
-        lengths.add(curve.budget)
-        data.add(store.data(curve))
-        versions.update(store.versions(curve))
         style = looks.get(label) or look(curve.algorithm)
         hollow = bool(curve.algorithm_reading) and not panel.reading
         if dotted:
@@ -227,7 +219,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
     def way(label: str) -> Look:
         return looks.get(label) or look(algorithm_of(label))
 
-    base = panel.relative_to
+    base, curves = panel.relative_to, [curve for _, curve, _, _ in read]
     ratio = f"{shown.label} / that of {base}" if base else shown.axis
     return Panel(
         title=panel.title,
@@ -235,7 +227,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
         ylabel=panel.ylabel or ("" if dotted else ratio),
         options=panel,
         levels=_levels(paper, store, panel, common),
-        data=made_of(data),
+        data=made_of(map(store.data, curves)),
         lines=lines,
         dots=dots,
         marks=[
@@ -246,15 +238,15 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
             for label, one in numbers.items()
             if one.x
         ],
-        seeds=frozenset(seeds),
-        lengths=frozenset(lengths),
+        seeds=frozenset(len(values) for *_, values in read),
+        lengths=frozenset(curve.budget for curve in curves),
         missing=missing,
         elsewhere=[] if dotted else [label for label in _curves(panel) if label not in here],
         is_cut=any(
             len(store.seeds(curve)) > len(common) > 0 for _, curve in planned if store.has(curve)
         ),
-        timeouts=timeouts,
-        versions=frozenset(versions),
+        timeouts=store.lacks(dict(planned)),
+        versions=frozenset(one for curve in curves for one in store.versions(curve)),
         processors=store.processors(curve for _, curve in planned) if shown.reads == TIME else (),
     )
 
@@ -453,17 +445,9 @@ def _study_panel(paper: Paper, store: Store, panel: FigureLine) -> Panel:
             seeds = rows.pivot_table(index="seed", columns=ABSCISSA, values=column)
             values = seeds.to_numpy()
             centre, low, high = _band(values, panel.band)
-            words = ", ".join(
-                filter(
-                    None,
-                    [
-                        names.get(column, column.replace("_", " "))
-                        if len(columns) > 1 or not label
-                        else "",
-                        label,
-                    ],
-                )
-            )
+            own = names.get(column, column.replace("_", " "))
+            parts = [own, label] if len(columns) > 1 or not label else [label]
+            words = ", ".join(filter(None, parts))
             x = seeds.columns.to_numpy(float)
             law = _law(panel, x, values)
             each = dict(zip(map(int, seeds.index), values, strict=True))

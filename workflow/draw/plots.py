@@ -151,6 +151,8 @@ def small_print(
     lengths = {n for panel in panels for n in panel.lengths}
     substitutes = sorted({said for panel in panels if (said := stood_in(panel.data))})
     real = any(panel.data == "real" for panel in panels)
+    late = dict.fromkeys(part for panel in panels for part in panel.timeouts)
+    processors = {processor for panel in panels for processor in panel.processors}
     bands = dict.fromkeys(BANDS[panel.options.band] for panel in panels)
     dotted = isinstance(line, FigureLine) and line.kind == "dots"
     shown = "one dot a seed" if dotted else " or ".join(bands)
@@ -167,12 +169,13 @@ def small_print(
         says,
         "real data" if real else "",
         unverified(panel.data for panel in panels),
-        f"SUBSTITUTE: {'; '.join(substitutes)}" if substitutes else "",
+        _listed("SUBSTITUTE:", substitutes, "; "),
         f"MADE BY OTHER CODE: {other}" if other else "",
-        _not_run(panels),
+        # what one panel lacks stands above it
+        _listed("not run:", sorted(_missing_everywhere(panels))),
         _elsewhere(paper, panels),
-        _timed_out(panels),
-        _timed_on(panels),
+        _listed("an evaluation took too long in", late, "; "),
+        _listed("timed on one thread of", sorted(processors)),
         _marked(panels),
         ", ".join(sorted({version for panel in panels for version in panel.versions})),
         line.note,
@@ -197,10 +200,9 @@ def _readings(panels: Sequence[Panel]) -> str:
     return f"reading: {names[0]}{studies}"
 
 
-def _not_run(panels: Sequence[Panel]) -> str:
-    """Which curves are missing everywhere; what one panel lacks stands above it."""
-    everywhere = _missing_everywhere(panels)
-    return f"not run: {', '.join(sorted(everywhere))}" if everywhere else ""
+def _listed(words: str, found: Collection[str], joint: str = ", ") -> str:
+    """What is found, behind some words; nothing where nothing is."""
+    return f"{words} {joint.join(found)}" if found else ""
 
 
 def _elsewhere(paper: Paper, panels: Sequence[Panel]) -> str:
@@ -208,23 +210,11 @@ def _elsewhere(paper: Paper, panels: Sequence[Panel]) -> str:
     named = dict.fromkeys(label for panel in panels for label in panel.elsewhere)
     here = {line.label for panel in panels for line in panel.lines}
     left = [label for label in named if label not in here]
-    return f"not at scale {paper.scale}: {', '.join(left)}" if left else ""
+    return _listed(f"not at scale {paper.scale}:", left)
 
 
 def _missing_everywhere(panels: Sequence[Panel]) -> set[str]:
     return set.intersection(*(set(panel.missing) for panel in panels)) if panels else set()
-
-
-def _timed_out(panels: Sequence[Panel]) -> str:
-    """Which curves lack seeds since an evaluation took too long."""
-    parts = list(dict.fromkeys(part for panel in panels for part in panel.timeouts))
-    return f"an evaluation took too long in {'; '.join(parts)}" if parts else ""
-
-
-def _timed_on(panels: Sequence[Panel]) -> str:
-    """Where seconds were measured."""
-    processors = sorted({processor for panel in panels for processor in panel.processors})
-    return f"timed on one thread of {', '.join(processors)}" if processors else ""
 
 
 def _marked(panels: Sequence[Panel]) -> str:
@@ -444,25 +434,15 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     _draw_open_bands(ax, shaded)
     columns = 0 if is_empty else _draw_marks(ax, panel.marks)
     for label, at in levels.items():
-        ax.annotate(  # beside the panel and its marks, where no curve is
-            textwrap.fill(label, 12),
-            (1.01, at),
-            xycoords=("axes fraction", "data"),
-            xytext=(columns * SMALL_PRINT, 0),
-            textcoords="offset points",
-            ha="left",
-            va="center",
-            fontsize=SMALL_PRINT,
-            color=PALE,
-            annotation_clip=False,
-        )
+        # beside the marks, too
+        _put_beside(ax, textwrap.fill(label, 12), (1.01, at), columns * SMALL_PRINT, PALE)
     ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     if options.ylim:
         ax.set_ylim(*options.ylim)
     _draw_ends(ax, ends)
     _label_logs(ax)
     if stood_in(panel.data):
-        put_substituted(ax, 0.5, 0.5, rotation=24, transform=ax.transAxes)
+        put_substituted(ax, rotation=24)
     if panel.lines and not any(
         line.absent or np.isfinite(line.centre).any() for line in panel.lines
     ):
@@ -592,19 +572,26 @@ def _draw_marks(ax: Axes, marks: Sequence[Mark]) -> int:
     )[:, 1]
     columns = _columns(heights)
     for mark, column in zip(shown, columns, strict=True):
-        ax.annotate(  # words, unlike markers, are given room beside the panel
-            MARK,
-            (1, mark.value),
-            xycoords=("axes fraction", "data"),
-            xytext=(1 + column * SMALL_PRINT, 0),
-            textcoords="offset points",
-            ha="left",
-            va="center",
-            fontsize=SMALL_PRINT,
-            color=mark.look.colour,
-            annotation_clip=False,
-        )
+        _put_beside(ax, MARK, (1, mark.value), 1 + column * SMALL_PRINT, mark.look.colour)
     return max(columns) + 1
+
+
+def _put_beside(ax: Axes, words: str, at: tuple[float, float], right: float, colour: str) -> None:
+    """Words so many points right of a place at the edge of a panel, where no curve is; words,
+    unlike markers, are given room there.
+    """
+    ax.annotate(
+        words,
+        at,
+        xycoords=("axes fraction", "data"),
+        xytext=(right, 0),
+        textcoords="offset points",
+        ha="left",
+        va="center",
+        fontsize=SMALL_PRINT,
+        color=colour,
+        annotation_clip=False,
+    )
 
 
 def _columns(heights: Iterable[float]) -> list[int]:

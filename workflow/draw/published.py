@@ -100,7 +100,7 @@ def _exponent(
     slopes = np.empty(0)
     if chosen:
         evidence, column = Evidence(paper, store), line.columns[0]
-        pairs = [(read(line.x), read(column)) for _, read in evidence.rows(line.study, chosen)]
+        pairs = [(read(line.x), read(column)) for read in evidence.rows(line.study, chosen)]
         slopes = np.array([power_law(x[x >= line.from_], y[x >= line.from_])[1] for x, y in pairs])
     low, high = (float(end) for end in interval(slopes)) if len(slopes) else (np.nan, np.nan)
     measured = float(slopes.mean()) if len(slopes) else np.nan

@@ -298,10 +298,8 @@ def diagram(ranking: Ranking, title: str, small_print: str) -> Figure:
     marker. Bars beside the rows join what Nemenyi's test does not tell apart.
     """
     means = [] if ranking.is_empty else sorted(zip(ranking.means, ranking.labels, strict=True))
-    labels, names = (
-        [label for _, label in means],
-        [f"{label} ({mean:.2f})" for mean, label in means],
-    )
+    labels = [label for _, label in means]
+    names = [f"{label} ({mean:.2f})" for mean, label in means]
     note, outside = wrapped(small_print, WIDTH), list[str]()
     if ranking.left_out:
         outside = wrapped(f"NOT RANKED · {' · '.join(ranking.left_out)}", WIDTH)
@@ -323,7 +321,7 @@ def diagram(ranking: Ranking, title: str, small_print: str) -> Figure:
         x, y, words = MARGIN / WIDTH, (low + 0.04) / height, "\n".join(outside)
         figure.text(x, y, words, va="bottom", fontsize=SMALL_PRINT, linespacing=1.15)
     if any(map(stood_in, ranking.data)):
-        put_substituted(ax, 0.5, 0.5, rotation=12, transform=ax.transAxes)
+        put_substituted(ax, rotation=12)
     put_small_print(figure, note)
     return figure
 

@@ -18,29 +18,19 @@ from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
-from matplotlib.transforms import Transform
 
 # points, the smallest letters of all: 16 pixels at 160 dots an inch; inches
 SMALL_PRINT, MARGIN = 7.2, 0.06
 PRINTED_LINE = 0.138  # inches, a line of the small print
 DPI = 160  # pixels an inch
 SUBSTITUTED = "SUBSTITUTE DATA"  # what is written across what was made of such
-BLACK, ORANGE, SKY, GREEN = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-)  # Okabe and Ito's palette, its yellow left out
+# Okabe and Ito's palette, its yellow left out
+BLACK, ORANGE, SKY, GREEN = "#000000", "#E69F00", "#56B4E9", "#009E73"
 BLUE, VERMILLION, PURPLE, GREY = "#0072B2", "#D55E00", "#CC79A7", "#8A8A8A"
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, GREY)
 MARKERS = ("o", "s", "^", "v", "D", "P", "X", "<", ">", "p", "h", "*", "d")
-SOLID, LONG, DOTTED, DASH_DOT, SHORT = (
-    (0, ()),
-    (0, (6, 1.5)),
-    (0, (1, 1.3)),
-    (0, (6, 1.5, 1, 1.5)),
-    (0, (3, 1.2)),
-)
+SOLID, LONG, SHORT = (0, ()), (0, (6, 1.5)), (0, (3, 1.2))
+DOTTED, DASH_DOT = (0, (1, 1.3)), (0, (6, 1.5, 1, 1.5))
 DASHES = (SOLID, LONG, DASH_DOT, SHORT, DOTTED)
 
 
@@ -117,10 +107,8 @@ def own_look(algorithm: str, position: int) -> Look:
     if not position:
         return first
     colours = [colour for colour in COLOURS if colour not in (first.colour, GREY)]
-    markers, dashes = (
-        [m for m in MARKERS if m != first.marker],
-        [dash for dash in DASHES if dash != first.dash],
-    )
+    markers = [marker for marker in MARKERS if marker != first.marker]
+    dashes = [dash for dash in DASHES if dash != first.dash]
     n = position - 1
     return Look(colours[n % len(colours)], markers[n % len(markers)], dashes[n % len(dashes)])
 
@@ -199,17 +187,13 @@ def put_small_print(figure: Figure, lines: list[str]) -> None:
     )
 
 
-def put_substituted(
-    axes: Axes, x: float, y: float, *, rotation: float, transform: Transform | None = None
-) -> None:
-    """Across a panel, that it shows runs on data that take the place of the paper's; the place is
-    in units of the data, or in those of a transform.
-    """
+def put_substituted(axes: Axes, rotation: float) -> None:
+    """Across a panel, that it shows runs on data that take the place of the paper's."""
     axes.text(
-        x,
-        y,
+        0.5,
+        0.5,
         SUBSTITUTED,
-        transform=transform or axes.transData,
+        transform=axes.transAxes,
         rotation=rotation,
         ha="center",
         va="center",

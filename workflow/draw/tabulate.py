@@ -345,12 +345,9 @@ def _diagnostics(
 
 def _of_arms(store: Store, curve: Curve, size: np.ndarray) -> Row:
     """Which arm was recommended, how large the batches were, what the sketch kept."""
-    arm, votes = _recommended(store, curve)
     return {
         "share stuck": float(store.values(curve, "stuck").mean()),
-        "recommended most": arm,
-        "by seeds": votes,
-        "its regret": _regret_of(store, curve, arm),
+        **_recommended(store, curve),
         "mean batch": float(size.mean()) if len(size) else np.nan,
         "median batch": float(np.median(size)) if len(size) else np.nan,
         "largest batch": float(size.max()) if len(size) else np.nan,
@@ -372,21 +369,16 @@ def _on_a_box(store: Store, curve: Curve) -> Row:
     }
 
 
-def _recommended(store: Store, curve: Curve) -> tuple[str, int]:
-    """The arm that most seeds recommend at the end, and how many do; the first of equals."""
-    arms = Counter(
-        str(store.record(curve, seed).header["recommendation"]["query"])
-        for seed in store.seeds(curve)
-    )
-    return arms.most_common(1)[0]
-
-
-def _regret_of(store: Store, curve: Curve, arm: str) -> float:
-    for seed in store.seeds(curve):
-        header = store.record(curve, seed).header
-        if str(header["recommendation"]["query"]) == arm:
-            return float(header["best"] - header["recommendation"]["true"])
-    return float("nan")
+def _recommended(store: Store, curve: Curve) -> Row:
+    """The arm that most seeds recommend at the end (the first of equals), how many do, and its
+    regret.
+    """
+    headers = [store.record(curve, seed).header for seed in store.seeds(curve)]
+    arms = [str(header["recommendation"]["query"]) for header in headers]
+    arm, votes = Counter(arms).most_common(1)[0]
+    one = headers[arms.index(arm)]
+    regret = float(one["best"] - one["recommendation"]["true"])
+    return {"recommended most": arm, "by seeds": votes, "its regret": regret}
 
 
 def _last(values: np.ndarray) -> float:

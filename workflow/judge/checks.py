@@ -21,7 +21,6 @@ from workflow.judge.evidence import (
     Compared,
     Evidence,
     Pairs,
-    along,
     bound_sides,
     numbers,
     points,
@@ -435,9 +434,10 @@ def _monotone(check: Monotone, what: str, data: Pairs, level: float) -> Comparis
 
 
 def taus(data: Pairs) -> Array:
-    """Kendall's tau of each seed, (n,); 0 where there is none."""
+    """Kendall's tau of the numbers of each seed that are there, (n,); 0 where there is none."""
+    there = [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in data]
     return np.nan_to_num(
-        [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in data]
+        [stats.kendalltau(x, y).statistic if len(x) > 1 else np.nan for x, y in there]
     )
 
 
@@ -530,7 +530,7 @@ TESTS: Mapping[str, tuple[Source, Judge]] = {
     "equivalent": (sides, _equivalent),
     "spread": (sides, _spread),
     "exponent": (points, _exponent),
-    "monotone": (along, _monotone),
+    "monotone": (points, _monotone),
     "share": (numbers, _share),
     "band": (points, _band),
     "bound": (bound_sides, _bound),

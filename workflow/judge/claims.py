@@ -238,16 +238,10 @@ def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[AnyCurve]]:
 
     A reading affects a claim if at least one of its runs is another one then, and if it leaves two
     sides to compare. Where the plan lacks some of the runs the reading is left out; if the claim
-    names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
+    names it, it stays, without runs.
     """
-    known = known_readings(paper)
-    if unknown := [name for name in claim.readings if name not in known]:
-        raise PlanError(
-            f"claim {claim.id}: unknown reading {', '.join(unknown)}; known:"
-            f" {', '.join(known) or 'none'}"
-        )
     readings: dict[str, list[AnyCurve]] = {}
-    for reading in known:
+    for reading in known_readings(paper):
         try:
             wanted = runs_of_claim(paper, claim, reading)
         except PlanError:
@@ -295,7 +289,7 @@ def _judge(evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve]) -
         holds = observed == REPRODUCED and all(one.holds for one in decisive)
         observed = DIRECTION if holds else INCONCLUSIVE
     unmet = outside(evidence, claim) if there else ""
-    reasons = standing(evidence, claim, planned, is_there=bool(there))
+    reasons = [unmet] * bool(unmet) + _standing(evidence, claim, data, wanted)
     reasons += [] if any(one.decides == AGAINST for one in decisive) else _lacking(decisive)
     most = max((one.first for one in every if not one.missing), default=0)
     said = _qualifiers(claim, decisive, observed, data, is_outside=bool(unmet), is_faded=is_faded)
@@ -441,24 +435,21 @@ def _observed(comparisons: Sequence[Comparison]) -> str:
     return DIRECTION if all(one.holds or one.side == FOR for one in comparisons) else INCONCLUSIVE
 
 
-def standing(
-    evidence: Evidence, claim: ClaimEntry, planned: Sequence[AnyCurve], *, is_there: bool
+def _standing(
+    evidence: Evidence, claim: ClaimEntry, data: Sequence[str], wanted: Mapping[str, AnyCurve]
 ) -> list[str]:
-    """Why the runs of a claim may not decide it, whatever their numbers are. `is_there`: whether
-    any of its comparisons has numbers.
+    """Why the `wanted` runs of a claim, which are made of `data`, may not decide it, whatever their
+    numbers are.
     """
-    store, wanted = evidence.store, {run.name: run for run in planned}
-    read = [run for run in wanted.values() if store.has(run)] if is_there else []
-    reasons = [outside(evidence, claim)] if is_there else []
-    data = [store.data(run) for run in read]
+    reasons = []
     if any(map(is_substitute, data)) and claim.data != "any":
         reasons.append("substituted data")
     if evidence.paper.scale != "paper" and claim.scale != "any":
         reasons.append(f"scale {evidence.paper.scale}")
     if claim.is_of_implementations:
         reasons.append(OUR_SECONDS)
-    reasons += [f"an evaluation took too long in {seeds}" for seeds in store.lacks(wanted)]
-    return [reason for reason in reasons if reason]
+    late = evidence.store.lacks(wanted)
+    return reasons + [f"an evaluation took too long in {seeds}" for seeds in late]
 
 
 def _lacking(comparisons: Sequence[Comparison]) -> list[str]:
@@ -547,7 +538,7 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
         return ""
     if required.column:
         rows = evidence.rows(check.study, check.rows)
-        numbers = np.concatenate([column(required.column) for _, column in rows])
+        numbers = np.concatenate([column(required.column) for column in rows])
         values = [float(numbers.min()), float(numbers.max())] if len(numbers) else [math.nan]
         where = f"{required.column} of {check.study}"
     else:

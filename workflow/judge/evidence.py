@@ -17,15 +17,7 @@ from workflow.measure.metrics import Array
 from workflow.measure.store import NotRun, Store
 from workflow.plan import selection
 from workflow.plan.paper import Paper
-from workflow.plan.reads import (
-    base_of,
-    each_read,
-    named,
-    opposite,
-    problems_of,
-    rivals_of,
-    variants_of,
-)
+from workflow.plan.reads import base_of, each_read, named, problems_of, rivals_of, variants_of
 from workflow.plan.statements import (
     Band,
     Bound,
@@ -129,21 +121,11 @@ class Evidence:
     def variants(self, check: Check, problem: str, label: str) -> list[str]:
         return variants_of(self.paper, check, problem, label, self.reading)
 
-    def rows(
-        self, name: str, chosen_by: Mapping[str, Any]
-    ) -> Iterator[tuple[int, Callable[[str], Array]]]:
+    def rows(self, name: str, chosen_by: Mapping[str, Any]) -> Iterator[Callable[[str], Array]]:
         """For each seed of a study, how to get a column of the rows that have these values."""
         study = self.paper.study(name)
         for seed in self.seeds(study):
-
-            def column(name: str, seed: int = seed) -> Array:
-                values = self.store.column(study, seed, name)
-                chosen = np.ones(len(values), dtype=bool)
-                for key, value in chosen_by.items():
-                    chosen &= np.isclose(self.store.column(study, seed, key), value)
-                return values[chosen]
-
-            yield seed, column
+            yield partial(self.store.column, study, seed, rows=chosen_by)
 
 
 @dataclass(frozen=True)
@@ -233,7 +215,7 @@ def sides(evidence: Evidence, check: Paired) -> Iterator[Compared]:
         )
         return
     for problem in problems_of(evidence.paper, check):
-        where = opposite(check, problem)
+        where = check.opposite or problem
         rivals = rivals_of(evidence.paper, check, problem, evidence.reading)
         less = check.listed("minus")
         lefts = evidence.named(check, "left", problem) if rivals or not less else []
@@ -272,7 +254,7 @@ def _study_sides(evidence: Evidence, check: Paired) -> tuple[Array, Array]:
             float(_summary(_column(column, side)[None], check)[0])
             for side in (check.left, check.right)
         ]
-        for _, column in evidence.rows(check.study, check.rows)
+        for column in evidence.rows(check.study, check.rows)
     ]
     left, right = np.array(pairs).T
     return left, right
@@ -288,7 +270,7 @@ def _pair(
     rivals: Sequence[str],
 ) -> tuple[Array, Array]:
     """Both sides of a comparison of runs, one number for each common seed."""
-    where = opposite(check, problem)
+    where = check.opposite or problem
     mine = _ahead(evidence, check, problem, rivals, scalars(evidence, check, problem, left))
     if isinstance(right, str):
         other = _ahead(evidence, check, where, rivals, scalars(evidence, check, where, right))
@@ -321,7 +303,7 @@ def bound_sides(evidence: Evidence, check: Rowwise) -> Iterator[Compared]:
             (evidence.paper.study(check.study),),
             lambda seen: [
                 (_column(column, check.left), _column(column, check.right))
-                for _, column in seen.rows(check.study, check.rows)
+                for column in seen.rows(check.study, check.rows)
             ],
         )
         return
@@ -363,7 +345,7 @@ def points(evidence: Evidence, check: Lines) -> Iterator[Compared]:
             (evidence.paper.study(check.study),),
             lambda seen: [
                 (column(x) if x else np.empty(0), column(check.column))
-                for _, column in seen.rows(check.study, check.rows)
+                for column in seen.rows(check.study, check.rows)
             ],
         )
         return
@@ -383,16 +365,6 @@ def _drawn(evidence: Evidence, *, check: Lines, problem: str, label: str) -> Pai
     known = check.known if isinstance(check, Exponent) else 0
     x = np.asarray(chosen + 1.0 + known, dtype=np.float64)
     return [(x, row[chosen]) for row in values]
-
-
-def along(evidence: Evidence, check: Lines) -> Iterator[Compared]:
-    """What `monotone` looks at: the numbers of each of `points` that are there."""
-    for part in points(evidence, check):
-
-        def finite(seen: Evidence, part: Compared = part) -> Pairs:
-            return [(x[np.isfinite(y)], y[np.isfinite(y)]) for x, y in part.read(seen)]
-
-        yield replace(part, read=finite)
 
 
 def numbers(evidence: Evidence, check: Share) -> Iterator[Compared]:

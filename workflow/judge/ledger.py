@@ -105,7 +105,7 @@ def entry(verdict: Verdict) -> dict[str, Any]:
     """A claim as verdicts.json has it, but for NaN and infinity (`plain`)."""
     return {
         **asdict(replace(verdict, readings={})),
-        "verdict_in_full": render.in_full(verdict),
+        "verdict_in_full": render.in_full(verdict, verdict.qualifiers),
         "comparisons": [
             {**asdict(one), "decides": one.decides}
             for one in sorted(verdict.comparisons, key=lambda one: one.weakness)

@@ -1,4 +1,4 @@
-"""The words of verdicts, in one place: outcomes, the qualifiers beside them, and their tally.
+"""The words of verdicts, in one place: outcomes, the qualifiers beside them, and their counts.
 
 An outcome says what was found, a qualifier what that is worth. A claim with a qualifier is counted
 apart from the paper's plain ones, once, in the first group of GROUPS that it belongs to.
@@ -7,8 +7,7 @@ apart from the paper's plain ones, once, in the first group of GROUPS that it be
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable
 
 from workflow.data.places import SUBSTITUTE, UNVERIFIED
 
@@ -74,14 +73,9 @@ def stood_in(data: str) -> str:
 
 def unverified(data: Iterable[str]) -> str:
     """Which tables no checksum confirms, of what runs say that they are made of; "" if none is."""
-    tables = sorted(
-        {one for said in data for one in said.split(", ") if one.startswith(UNVERIFIED)}
-    )
-    return (
-        f"UNVERIFIED DATA: {', '.join(one.removeprefix(UNVERIFIED) for one in tables)}"
-        if tables
-        else ""
-    )
+    tables = {one for said in data for one in said.split(", ") if one.startswith(UNVERIFIED)}
+    names = ", ".join(one.removeprefix(UNVERIFIED) for one in sorted(tables))
+    return f"UNVERIFIED DATA: {names}" if tables else ""
 
 
 def group(qualifiers: Iterable[str]) -> str:
@@ -103,28 +97,7 @@ def why_apart(kind: str, qualifiers: Iterable[str], observed: str) -> str:
     )
 
 
-def tally(claims: Iterable[Mapping[str, Any]], *, nearest: bool = False) -> dict[str, Counter[str]]:
-    """How many claims of a verdicts.json have each verdict, in each group; "": the plain ones.
-    `nearest` counts what a claim comes to in the nearest setting, where that is another one.
-    """
-    counts: dict[str, Counter[str]] = {name: Counter() for name in ("", *GROUPS)}
-    for claim in claims:
-        judged = (nearest and claim.get("nearest")) or claim
-        counts[group(claim.get("qualifiers", ()))][judged["verdict"]] += 1
-    return counts
-
-
-def listed(count: Counter[str]) -> str:
-    """A group in words: "11 reproduced, 2 contradicted"."""
+def listed(verdicts: Iterable[str]) -> str:
+    """Verdicts counted, in words: "11 reproduced, 2 contradicted"."""
+    count = Counter(verdicts)
     return ", ".join(f"{count[name]} {name}" for name in ORDER if count[name])
-
-
-def counted(count: Counter[str]) -> str:
-    """A group with its total: "13: 11 reproduced, 2 contradicted"; "0" for none."""
-    return f"{count.total()}: {listed(count)}" if count.total() else "0"
-
-
-def in_full(verdict: str, qualifiers: Sequence[str], reasons: Sequence[str], observed: str) -> str:
-    """A verdict with its reasons, what was observed, and its qualifiers."""
-    why = f": {'; '.join(reasons)} (observed: {observed})" if reasons else ""
-    return "; ".join([verdict + why, *qualifiers])

@@ -9,14 +9,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any
 
 from workflow.judge import outcomes
 from workflow.judge.checks import OF_ROWS, Comparison
 from workflow.judge.claims import Nearest, Verdict, deciding
 from workflow.judge.history import BEFORE, UNENTERED
-from workflow.judge.outcomes import CONTRADICTED, REPRODUCED, counted, group, listed, tally
+from workflow.judge.outcomes import CONTRADICTED, GROUPS, REPRODUCED, group, listed
 from workflow.measure.statistics import LEVEL
 from workflow.plan.paper import Paper
 from workflow.plan.reads import known_readings
@@ -90,51 +89,43 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
     """
     if not verdicts:
         return ["no claims"]
-    entries = [asdict(verdict) for verdict in verdicts]
-    plain, *others = tally(entries).items()
-    ways = {"": listed(plain[1]) or "no plain claims"}
-    if any(verdict.nearest for verdict in verdicts):
-        ways = {"As printed: ": ways[""], "Nearest: ": listed(tally(entries, nearest=True)[""])}
-    groups = [f"* {name}: {counted(count)}" for name, count in others if count]
-    apart = ["Counted apart:\n\n" + "\n".join(groups)] if groups else []
-    kept, decided = remaining(entries)
+    groups = {
+        name: [one for one in verdicts if group(one.qualifiers) == name] for name in ("", *GROUPS)
+    }
+    plain = groups.pop("")
+    ways = [listed(one.verdict for one in plain) or "no plain claims"]
+    if any(one.nearest for one in verdicts):
+        nearest = listed((one.nearest or one).verdict for one in plain)
+        ways = [f"As printed: {ways[0]}", f"Nearest: {nearest}"]
+    lines = [
+        f"* {name}: {len(some)}: {listed(one.verdict for one in some)}"
+        for name, some in groups.items()
+        if some
+    ]
+    apart = ["Counted apart:\n\n" + "\n".join(lines)] if lines else []
+    decided = [one for one in plain if one.verdict in (REPRODUCED, CONTRADICTED)]
+    q = [one.q for one in decided if not math.isnan(one.q)]
     said = (
-        f"{kept} of {decided} claims that a test decided remain at a false-discovery rate of"
-        " 5 % over all that are counted together."
+        f"{sum(value <= LEVEL for value in q)} of {len(q)} claims that a test decided remain at a"
+        " false-discovery rate of 5 % over all that are counted together."
     )
-    return [*(way + counts for way, counts in ways.items()), *apart, *[said] * bool(decided)]
-
-
-def remaining(claims: Iterable[Mapping[str, Any]]) -> tuple[int, int]:
-    """How many of the plain claims of a verdicts.json that a test decided remain under a
-    false-discovery rate, and how many these are.
-    """
-    plain = [one for one in claims if not group(one.get("qualifiers", ()))]
-    decided = [one for one in plain if one["verdict"] in (REPRODUCED, CONTRADICTED)]
-    q = [one["q"] for one in decided if one.get("q") is not None and not math.isnan(one["q"])]
-    return sum(value <= LEVEL for value in q), len(q)
-
-
-def fixed_first(claims: Iterable[Mapping[str, Any]]) -> tuple[int, int, int]:
-    """Of how many claims of a verdicts.json the check, and the defaults, were fixed before the
-    first records; and of how many that have some, since what has none was fixed before nothing.
-    """
-    fixed = [one["fixed"] for one in claims if one.get("fixed")]
-    judged = [one for one in fixed if one["first_records"] or one["check"] == UNENTERED]
-    first = [sum(one[what] == BEFORE for one in judged) for what in ("check", "defaults")]
-    return first[0], first[1], len(judged)
+    return [*ways, *apart, *[said] * bool(q)]
 
 
 def _history(verdicts: Sequence[Verdict]) -> str:
-    """Of how many claims check and defaults were fixed before the first records."""
-    entries = [asdict(one) for one in verdicts if one.fixed is not None]
-    if not entries:
+    """Of how many claims check and defaults were fixed before the first records, of those that have
+    some: what has none was fixed before nothing.
+    """
+    fixed = [one.fixed for one in verdicts if one.fixed is not None]
+    if not fixed:
         return ""
-    checks, defaults, judged = fixed_first(entries)
-    none = f"; {len(entries) - judged} more have no records yet" * (len(entries) > judged)
+    judged = [one for one in fixed if one.first_records or one.check == UNENTERED]
+    checks = sum(one.check == BEFORE for one in judged)
+    defaults = sum(one.defaults == BEFORE for one in judged)
+    none = f"; {len(fixed) - len(judged)} more have no records yet" * (len(fixed) > len(judged))
     return (
         f"Fixed before the first records: the checks of {checks} and the defaults of {defaults} of"
-        f" {judged} claims{none}; each claim says below when. What this cannot see:"
+        f" {len(judged)} claims{none}; each claim says below when. What this cannot see:"
         " docs/how-it-works.md."
     )
 
@@ -144,10 +135,10 @@ def outcome_of(verdict: str, reasons: Sequence[str], observed: str) -> str:
     return f"observed: {observed}" if reasons else verdict
 
 
-def in_full(verdict: Verdict) -> str:
-    """The verdict with its qualifiers, its reasons and what was observed."""
-    parts = verdict.verdict, verdict.qualifiers, verdict.reasons, verdict.observed
-    return outcomes.in_full(*parts)
+def in_full(one: Verdict | Nearest, qualifiers: Sequence[str] = ()) -> str:
+    """A verdict with its reasons, what was observed, and qualifiers."""
+    why = f": {'; '.join(one.reasons)} (observed: {one.observed})" if one.reasons else ""
+    return "; ".join([one.verdict + why, *qualifiers])
 
 
 def quoted(text: object) -> str:
@@ -212,15 +203,14 @@ def _nearest(verdict: Verdict) -> str:
     nearest = verdict.nearest
     if nearest is None:
         return ""
-    full = outcomes.in_full(nearest.verdict, (), nearest.reasons, nearest.observed)
-    return f"In the nearest setting: **{quoted(full)}**"
+    return f"In the nearest setting: **{quoted(in_full(nearest))}**"
 
 
 def _weakest(verdict: Verdict) -> str:
     if not verdict.comparisons:
         return "-"
     one = min(deciding(verdict.comparisons), key=lambda each: each.weakness)
-    return quoted(f"{one.what}: {_effect(one)}")
+    return quoted(f"{one.what}: {'not run' if one.missing else effect(one)}")
 
 
 def seen(comparison: Comparison) -> str:
@@ -231,28 +221,23 @@ def seen(comparison: Comparison) -> str:
     return f"a factor of {least}" if comparison.kind == "ratio" else least
 
 
-def _effect(comparison: Comparison) -> str:
-    if comparison.missing:
-        return "not run"
-    return effect(comparison.kind, comparison.effect, comparison.low, comparison.high)
-
-
-def effect(kind: str, mean: float, low: float, high: float) -> str:
+def effect(one: Comparison) -> str:
     """An effect with its interval; of a statement about every row, in how many of them it holds and
     between which numbers.
     """
-    if kind.startswith(OF_ROWS):
-        what = kind.rpartition(", ")[2]
+    low, high = number(one.low), number(one.high)
+    if one.kind.startswith(OF_ROWS):
+        what = one.kind.rpartition(", ")[2]
         counted = f"{what} between" if what in ("ratio", "value") else "between"
-        return f"true in {number(100 * mean)} % of rows; {counted} {number(low)} and {number(high)}"
-    return f"{kind} {number(mean)} [{number(low)}, {number(high)}]"
+        return f"true in {number(100 * one.effect)} % of rows; {counted} {low} and {high}"
+    return f"{one.kind} {number(one.effect)} [{low}, {high}]"
 
 
 def _details(paper: Paper, verdict: Verdict) -> str:
     rows = [
         {
             "comparison": quoted(one.what),
-            "effect [95 %]": quoted(_effect(one)),
+            "effect [95 %]": "not run" if one.missing else quoted(effect(one)),
             "claimed side": "-" if one.missing else "yes" if one.holds else "no",
             "could see": seen(one),
             "p": number(one.p),
@@ -269,7 +254,8 @@ def _details(paper: Paper, verdict: Verdict) -> str:
     )
     parts = [
         f"## {verdict.id}",
-        f"{quoted(f'{verdict.where}: {verdict.says}')}\n\n**{quoted(in_full(verdict))}**"
+        f"{quoted(f'{verdict.where}: {verdict.says}')}\n\n"
+        f"**{quoted(in_full(verdict, verdict.qualifiers))}**"
         + (f" · data: {quoted(verdict.data)}" if verdict.data else ""),
         _nearest(verdict),
         quoted(verdict.fixed) if verdict.fixed else "",

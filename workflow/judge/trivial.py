@@ -48,7 +48,7 @@ def _share(evidence: Evidence, check: AnyCheck, null: NullModel) -> float:
     if null.curve:
         return _by_luck(evidence, check, null.curve)
     if null.where:
-        flags = [column(null.where) for _, column in evidence.rows(check.study, check.rows)]
+        flags = [column(null.where) for column in evidence.rows(check.study, check.rows)]
         return float(np.mean([bool(len(flag)) and bool((flag > 0).all()) for flag in flags]))
     if null.always:
         return 1.0

@@ -9,7 +9,7 @@ Snakemake's memory is lost. Where results/ has no such record, a published one s
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -223,14 +223,22 @@ class Store:
 
         return self._values.get((curve.name, name), rows)
 
-    def column(self, study: Study, seed: int, name: str) -> Array:
-        """All rows of a column of a study, (n,): a seed may have more rows than another one, as
-        where a row is a batch. Raises PlanError where the study has no such column.
+    def column(
+        self, study: Study, seed: int, name: str, rows: Mapping[str, float | str] | None = None
+    ) -> Array:
+        """A column of a study, (n,), of the rows in which some columns have these values: a seed
+        may have more rows than another one, as where a row is a batch. Raises PlanError where the
+        study has no such column.
         """
-        columns = self.record(study, seed).columns
-        if name not in columns:
-            raise PlanError(f"study {study.id}: no column {name!r}; known: {', '.join(columns)}")
-        return columns[name].astype(np.float64)
+        columns, wanted = self.record(study, seed).columns, rows or {}
+        for one in (name, *wanted):
+            if one not in columns:
+                known = ", ".join(columns)
+                raise PlanError(f"study {study.id}: no column {one!r}; known: {known}")
+        chosen = np.ones(len(columns[name]), dtype=bool)
+        for one, value in wanted.items():
+            chosen &= np.isclose(columns[one].astype(np.float64), value)
+        return columns[name][chosen].astype(np.float64)
 
     def remembered(self, key: Hashable, make: Callable[[], Array]) -> Array:
         """A few numbers for each seed of a run, made once; `key` says of which run, and which
@@ -325,8 +333,6 @@ class Store:
     def _verify(self, curve: AnyCurve) -> tuple[_Checked, list[str]]:
         """The records of a run, and a sentence for each that is refused."""
         checked = _Checked()
-        if len(set(curve.seeds)) != len(curve.seeds):
-            return checked, [f"{curve.name}: expected distinct seeds, got {curve.seeds}"]
         bad: list[str] = []
         for seed in curve.seeds:
             try:
@@ -446,20 +452,18 @@ def without_published(paper: Paper, root: Path = Path()) -> Paper:
 
 
 def study_table(
-    store: Store, study: Study, names: Iterable[str], rows: Mapping[str, float | str]
+    store: Store, study: Study, names: Collection[str], rows: Mapping[str, float | str]
 ) -> pd.DataFrame:
     """Columns of a study and `seed`, of the rows in which some columns have these values.
 
     Raises NotRun.
     """
-    wanted = dict.fromkeys([*names, *rows])
-    every = pd.concat(
-        pd.DataFrame({name: store.column(study, seed, name) for name in wanted}).assign(seed=seed)
+    return pd.concat(
+        pd.DataFrame({name: store.column(study, seed, name, rows) for name in names}).assign(
+            seed=seed
+        )
         for seed in store.seeds(study)
     )
-    for name, value in rows.items():
-        every = every[np.isclose(every[name], value)]
-    return every
 
 
 def admit(

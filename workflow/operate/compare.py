@@ -125,7 +125,7 @@ def sheet(verdicts: Line) -> list[str]:
         )
         for claim in claims:
             (one,) = map(ledger.comparison, claim["comparisons"])
-            effect = one.missing or render.effect(one.kind, one.effect, one.low, one.high)
+            effect = one.missing or render.effect(one)
             lines.append(f"  {claim['says']}: {claim['verdict']}, {effect}")
     return lines + list(verdicts["mixed"])
 

@@ -18,7 +18,7 @@ import yaml
 from pydantic import BaseModel
 
 from workflow.plan.exhibits import REGISTRY
-from workflow.plan.model import Paper, hints, tags, unwrapped
+from workflow.plan.model import Paper, hints, tags
 from workflow.plan.reader import read
 from workflow.plan.resolve import ROOT, planned
 from workflow.plan.vocabulary import METRICS, OpenSection
@@ -49,17 +49,10 @@ def page() -> str:
     """papers/README.md."""
     names = [kind.section for kind in REGISTRY.values()]
     kinds = f"{', '.join(names[:-1])} and {names[-1]}"
-    parts = [INTRODUCTION.format(exhibits=kinds, metrics=_metrics()), *_sections()]
-    return "\n\n".join(parts) + "\n"
-
-
-def _metrics() -> str:
-    """All metrics, in lines."""
-    names = ", ".join(f"`{name}`" for name in METRICS)
-    sentence = (
-        f"{names}, and `report.NAME` for a number that the optimizer reports under that name."
-    )
-    return textwrap.fill(sentence, 98)
+    metrics = ", ".join(f"`{name}`" for name in METRICS)
+    metrics += ", and `report.NAME` for a number that the optimizer reports under that name."
+    head = INTRODUCTION.format(exhibits=kinds, metrics=textwrap.fill(metrics, 98))
+    return "\n\n".join([head, *_sections()]) + "\n"
 
 
 def _sections() -> Iterator[str]:
@@ -73,20 +66,20 @@ def _sections() -> Iterator[str]:
         for model, place in _models(kind, key):
             if model not in seen:
                 seen.add(model)
-                yield f"## {_heading(model, place)}\n\n{_doc(model)}\n\n{_table(model, described)}"
+                says = " ".join((model.__doc__ or "").split())
+                yield f"## {_heading(model, place)}\n\n{says}\n\n{_table(model, described)}"
 
 
 def _models(kind: Any, place: str) -> Iterator[tuple[type[BaseModel], str]]:
     """Every model within a type, with where it stands, from the outside in."""
-    _, plain = unwrapped(kind)
-    if isinstance(plain, type) and issubclass(plain, BaseModel):
-        yield plain, place
-        for key, (_, inner) in hints(plain).items():
+    if isinstance(kind, type) and issubclass(kind, BaseModel):
+        yield kind, place
+        for key, (_, inner) in hints(kind).items():
             yield from _models(inner, f"{place}.{key}")
         return
-    several = "[]" if get_origin(plain) is list else ""
-    named = ".NAME" if get_origin(plain) is dict else ""
-    for inner in get_args(plain):
+    several = "[]" if get_origin(kind) is list else ""
+    named = ".NAME" if get_origin(kind) is dict else ""
+    for inner in get_args(kind):
         yield from _models(inner, place + several + named)
 
 
@@ -96,10 +89,6 @@ def _heading(model: type[BaseModel], place: str) -> str:
         if key in hints(model) and (tag := tags(model, key)):
             return f"`{place}` with `{key}: {tag[0]}`"
     return f"`{place}`"
-
-
-def _doc(model: type[BaseModel]) -> str:
-    return " ".join((model.__doc__ or "").split())
 
 
 def _table(model: type[BaseModel], described: set[tuple[str, str]]) -> str:

@@ -193,15 +193,6 @@ def known_names(entry: Mapping[str, Any]) -> dict[str, list[str]]:
     return {kind: some for kind, some in names.items() if some or kind not in needed}
 
 
-def unwrapped(kind: Any) -> tuple[tuple[Any, ...], Any]:
-    """What a type is annotated with, and the type itself."""
-    if get_origin(kind) is Annotated:
-        plain, *marks = get_args(kind)
-        inner, plain = unwrapped(plain)
-        return (*inner, *marks), plain
-    return (), kind
-
-
 def tags(model: type[BaseModel], key: str) -> tuple[str, ...]:
     """The values of the tag by which a model is chosen."""
     return get_args(hints(model)[key][1]) if get_origin(hints(model)[key][1]) is Literal else ()

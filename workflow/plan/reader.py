@@ -54,32 +54,26 @@ EXPECTED = {  # what pydantic calls what is wrong: what was expected
 }
 
 
-@dataclass(frozen=True)
-class Source:
-    """A document as it stands in its file."""
+def line_of(source: yaml.Node | None, path: Steps) -> int:
+    """The line, from 1, of a key or a value; of the nearest thing around it that there is.
 
-    document: yaml.Node | None = None
-
-    def line(self, path: Steps) -> int:
-        """The line, from 1, of a key or a value; of the nearest thing around it that there is.
-
-        What an alias or a merge brings in stands where the anchor is.
-        """
-        node, nearest = self.document, self.document
-        for step in path:
-            if isinstance(node, yaml.MappingNode):
-                # the last one wins: what a merge brings in comes first
-                keys = [pair for pair in node.value if pair[0].value == step]
-                if not keys:
-                    break
-                nearest, node = keys[-1]
-            elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
-                if step >= len(node.value):
-                    break
-                nearest = node = node.value[step]
-            else:
+    What an alias or a merge brings in stands where the anchor is.
+    """
+    node, nearest = source, source
+    for step in path:
+        if isinstance(node, yaml.MappingNode):
+            # the last one wins: what a merge brings in comes first
+            keys = [pair for pair in node.value if pair[0].value == step]
+            if not keys:
                 break
-        return 1 if nearest is None else int(nearest.start_mark.line) + 1
+            nearest, node = keys[-1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int):
+            if step >= len(node.value):
+                break
+            nearest = node = node.value[step]
+        else:
+            break
+    return 1 if nearest is None else int(nearest.start_mark.line) + 1
 
 
 @dataclass(frozen=True)
@@ -90,13 +84,15 @@ class Document:
 
     name: str
     entry: dict[str, Any]
-    source: Source = field(default_factory=Source)
+    source: yaml.Node | None
     lenders: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
     def where(self, *path: str | int) -> str:
         """File, line and place of something, as errors begin."""
         file = f"papers/{self.name}.yaml"
-        return f"{file}, line {self.source.line(path)}, {place(self.entry, path)}" if path else file
+        if not path:
+            return file
+        return f"{file}, line {line_of(self.source, path)}, {place(self.entry, path)}"
 
 
 def read(name: str, root: Path = ROOT) -> dict[str, Any]:
@@ -150,7 +146,7 @@ def _with_borrowed(document: Document, root: Path) -> Document:
 # YAML that is JSON
 
 
-def load(text: str) -> tuple[Any, Source]:
+def load(text: str) -> tuple[Any, yaml.Node | None]:
     """What a file says, and where: no key given twice (a merge, <<, may repeat one), no dates or
     bytes, nothing that contains itself. Raises yaml.YAMLError.
     """
@@ -160,9 +156,9 @@ def load(text: str) -> tuple[Any, Source]:
             raise RecursionError
         document = loader.get_single_node()
         if document is None:
-            return None, Source()
+            return None, None
         _check_node(document, frozenset(), {})
-        return loader.construct_document(document), Source(document)
+        return loader.construct_document(document), document
     except RecursionError:
         raise yaml.YAMLError("expected a few levels, got brackets nested too deep") from None
     finally:
@@ -207,7 +203,7 @@ def _refusal(says: str, node: yaml.Node) -> yaml.constructor.ConstructorError:
 # One sentence a mistake
 
 
-def check(file: str, entry: object, source: Source) -> None:
+def check(file: str, entry: object, source: yaml.Node | None) -> None:
     """Refuse what the model does not know. Raises PlanError of at most ten sentences."""
     if not isinstance(entry, Mapping):
         said = "nothing" if entry is None else f"a {type(entry).__name__}"
@@ -217,7 +213,7 @@ def check(file: str, entry: object, source: Source) -> None:
     except ValidationError as error:
         mistakes = [_told(entry, each) for each in error.errors()]
         sentences = dict.fromkeys(
-            f"{file}, line {source.line(path)}, {place(entry, path)}: {words}"
+            f"{file}, line {line_of(source, path)}, {place(entry, path)}: {words}"
             for path, words in mistakes
         )
         more = [f"{file}: {len(sentences) - MOST} more mistakes"] * (len(sentences) > MOST)

@@ -78,7 +78,7 @@ def null_runs(paper: Paper, claim: ClaimEntry) -> list[Curve]:
 def each_read(paper: Paper, check: Check, reading: str) -> Iterator[tuple[str, str, str]]:
     """(problem, label, variant) of each curve that a check names."""
     for problem in problems_of(paper, check):
-        where, rivals = opposite(check, problem), rivals_of(paper, check, problem, reading)
+        where, rivals = check.opposite or problem, rivals_of(paper, check, problem, reading)
         places = [(problem, label) for label in named(paper, check, "left", problem, reading)]
         places += [(where, label) for label in named(paper, check, "right", where, reading)]
         places += [(problem, label) for label in named(paper, check, "curves", problem, reading)]
@@ -102,20 +102,13 @@ def named(paper: Paper, check: Check, side: str, problem: str, reading: str = DE
 
 def rivals_of(paper: Paper, check: Check, problem: str, reading: str = DEFAULT) -> list[str]:
     """The labels under `minus`, those that this scale has on both problems of a check."""
-    there = named(paper, check, "minus", opposite(check, problem), reading)
+    there = named(paper, check, "minus", check.opposite or problem, reading)
     return [label for label in named(paper, check, "minus", problem, reading) if label in there]
 
 
 def problems_of(paper: Paper, check: Check) -> list[str]:
     """The problems that a check names, else all of the paper."""
     return check.problems or list(paper.entry["problems"])
-
-
-def opposite(check: Check, problem: str) -> str:
-    """The problem on which the right side of a check is read: the same one, unless the check
-    compares two problems.
-    """
-    return check.opposite or problem
 
 
 def variants_of(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 from annotated_types import Ge, Gt, Le, MinLen
@@ -17,12 +16,12 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    GetCoreSchemaHandler,
     ValidationError,
     ValidationInfo,
+    WrapValidator,
     model_validator,
 )
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic_core import PydanticCustomError
 
 from workflow.plan.nearest import or_nearest
 
@@ -102,31 +101,24 @@ def refusal(words: str) -> PydanticCustomError:
     return PydanticCustomError("refused", "{words}", {"words": words})
 
 
-@dataclass(frozen=True)
-class Named:
-    """The texts of a property are names of something else in the same paper.
+def Named(kind: str) -> AfterValidator:
+    """The texts of a property are names of something else in the same paper. They are looked up in
+    the context of a validation, if it has names of that kind.
 
-    `kind` is algorithm, problem, reading, variant, study, scale, claim,
-    exhibit or erratum. A name of an algorithm
-    may be that of a curve, `algorithm[@reading][+variant]`, one of a problem `problem[@reading]`.
+    `kind` is algorithm, problem, reading, variant, study, scale, claim, exhibit or erratum. A name
+    of an algorithm may be that of a curve, `algorithm[@reading][+variant]`, one of a problem
+    `problem[@reading]`.
     """
 
-    kind: str
+    def known(value: str, info: ValidationInfo) -> str:
+        for each, name in parts(value, kind):
+            names = (info.context or {}).get(each, [name])
+            if name not in names and (each, name) != ("reading", "default"):
+                words = unknown(each, name, names)
+                raise PydanticCustomError("unknown_name", "{words}", {"words": words})
+        return value
 
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Names are looked up in the context of a validation, if it has names of that kind."""
-
-        def known(value: str, info: ValidationInfo) -> str:
-            for kind, name in parts(value, self.kind):
-                names = (info.context or {}).get(kind, [name])
-                if name not in names and (kind, name) != ("reading", "default"):
-                    words = unknown(kind, name, names)
-                    raise PydanticCustomError("unknown_name", "{words}", {"words": words})
-            return value
-
-        return core_schema.with_info_after_validator_function(known, handler(source))
+    return AfterValidator(known)
 
 
 def parts(name: str, kind: str = "algorithm") -> list[tuple[str, str]]:
@@ -144,33 +136,25 @@ def unknown(kind: str, name: str, known: Sequence[str]) -> str:
     return f"unknown {kind} {name!r}{or_nearest(name, known)}"
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What a value has to be, in words for people; with a pattern, what a text has to match."""
+def Expected(words: str, pattern: str = "", known: tuple[str, ...] = ()) -> WrapValidator:
+    """What a value has to be, in words for people: the sentence says so, whatever is wrong with the
+    value. With a pattern, what a text has to match; `known` are names that somebody may have meant.
+    """
 
-    words: str
-    pattern: str = ""
-    known: tuple[str, ...] = ()  # names that somebody may have meant
+    def judged(value: object, validate: Callable[[object], object]) -> object:
+        try:
+            valid = validate(value)
+        except ValidationError as error:
+            for each in error.errors():
+                if each["type"] == "unknown_name":
+                    raise PydanticCustomError("unknown_name", "{words}", each["ctx"]) from None
+            valid = None
+        if valid is None or (pattern and re.fullmatch(pattern, str(valid)) is None):
+            said = {"words": words, "known": known}
+            raise PydanticCustomError("expected", "{words}", said)
+        return valid
 
-    def __get_pydantic_core_schema__(
-        self, source: object, handler: GetCoreSchemaHandler
-    ) -> CoreSchema:
-        """Whatever is wrong with the value, the sentence says what was expected of it."""
-
-        def judged(value: object, validate: Callable[[object], object]) -> object:
-            try:
-                valid = validate(value)
-            except ValidationError as error:
-                for each in error.errors():
-                    if each["type"] == "unknown_name":
-                        raise PydanticCustomError("unknown_name", "{words}", each["ctx"]) from None
-                valid = None
-            if valid is None or (self.pattern and re.fullmatch(self.pattern, str(valid)) is None):
-                said = {"words": self.words, "known": self.known}
-                raise PydanticCustomError("expected", "{words}", said)
-            return valid
-
-        return core_schema.no_info_wrap_validator_function(judged, handler(source))
+    return WrapValidator(judged)
 
 
 def _distinct(values: list[str]) -> list[str]:

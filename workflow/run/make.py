@@ -20,7 +20,7 @@ import numpy as np
 
 import algorithms
 from algorithms.api import Optimizer
-from problems.api import Evaluation, Problem
+from problems.api import Problem
 from workflow.run import async_loop, boundary, checkpoint, loop
 from workflow.run.guard import Guard, TooLong
 from workflow.run.instance import build_problem, initial_design, parameters_of
@@ -115,7 +115,9 @@ class _Run:
         if progress is None:
             with self._working():
                 design = initial_design(self.curve, self.seed, self.problem)
-                progress = _started(self.curve, optimizer, *design)
+                started = async_loop.started if self.curve.is_async else loop.started
+                counted = self.curve.problem_entry["init"].get("counted", True)
+                progress = started(optimizer, *design, counted=counted)
         else:
             self.work = progress.work
         self.guard.number = progress.given + getattr(progress, "begun", progress.rows)
@@ -217,16 +219,6 @@ class _Run:
                 yield
         finally:
             self.work += used() - began
-
-
-def _started(
-    curve: Curve, optimizer: Optimizer, query: np.ndarray, evaluation: Evaluation
-) -> loop.Progress:
-    """The progress of a run that was told its initial design."""
-    counted = curve.problem_entry["init"].get("counted", True)
-    if curve.is_async:
-        return async_loop.started(optimizer, query, evaluation, counted=counted)
-    return loop.started(optimizer, query, evaluation, counted=counted)
 
 
 def _step(curve: Curve, seed: int, problem: Problem, progress: loop.Progress) -> None:

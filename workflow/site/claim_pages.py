@@ -96,7 +96,7 @@ def effect(one: Comparison) -> str:
     """An effect with its interval; why there is none."""
     if math.isnan(one.effect):  # JSON has no infinity, either
         return one.missing or "no finite number"
-    return one.missing or render.effect(one.kind, one.effect, one.low, one.high)
+    return one.missing or render.effect(one)
 
 
 def decided(one: Comparison) -> str:

@@ -5,45 +5,33 @@ from __future__ import annotations
 import glob
 import os
 import tempfile
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
-ABANDONED = (
-    3600.0  # seconds after which a part that nobody writes to belongs to a process that is gone
-)
+ABANDONED = 3600.0  # seconds after which a part that nobody writes to is of a process that is gone
 
 
-class atomic:
-    """Context manager: a temporary path beside the target, renamed over it on success, removed on
-    failure.
+@contextmanager
+def atomic(path: Path) -> Iterator[Path]:
+    """A temporary path beside the target, renamed over it on success, removed on failure.
 
     Parts of the same target that a killed process left an hour ago or earlier are removed.
     """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def __enter__(self) -> Path:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(
-            dir=self.path.parent, prefix=f".{self.path.name}.", suffix=".part"
-        )
-        os.close(handle)
-        self.temporary = Path(name)
-        # both times are of one file system, whatever the clock of this machine says
-        sweep(self.path, before=self.temporary.stat().st_mtime - ABANDONED)
-        return self.temporary
-
-    def __exit__(self, kind: object, *_: object) -> None:
-        try:
-            if kind is not None:
-                return
-            with self.temporary.open("rb") as written:
-                os.fsync(written.fileno())
-            self.temporary.chmod(0o644)  # mkstemp makes it private, shared results must be readable
-            self.temporary.replace(self.path)
-        finally:
-            self.temporary.unlink(missing_ok=True)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    temporary = Path(name)
+    # both times are of one file system, whatever the clock of this machine says
+    sweep(path, before=temporary.stat().st_mtime - ABANDONED)
+    try:
+        yield temporary
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.chmod(0o644)  # mkstemp makes it private, shared results must be readable
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def sweep(path: Path, *, before: float = float("inf")) -> None:

@@ -33,20 +33,11 @@ from workflow.trace.atomic import atomic
 KEY = b"noregret"
 SEAL = "record_sha256"  # of header and all columns; records of before it was introduced have none
 LIBRARIES = ("numpy", "scipy", "pyarrow")
-OPTIONAL = {  # and their modules; named if a run loads them
-    "torch": "torch",
-    "gpytorch": "gpytorch",
-    "scikit-learn": "sklearn",
-    "gymnasium": "gymnasium",
-    "mujoco": "mujoco",
-    "camb": "camb",
-    "jax": "jax",
-    "numpyro": "numpyro",
-    "botorch": "botorch",
-    "optuna": "optuna",
-    "cma": "cma",
-    "nevergrad": "nevergrad",
-}
+OPTIONAL = (  # named if a run loads them
+    *("torch", "gpytorch", "scikit-learn", "gymnasium", "mujoco", "camb"),
+    *("jax", "numpyro", "botorch", "optuna", "cma", "nevergrad"),
+)
+MODULES = {"scikit-learn": "sklearn"}  # of those that are imported under another name
 TIMEOUT = "timeout"  # the status of a run that an evaluation ended which took too long
 FINAL = ("complete", TIMEOUT)  # of runs that are not continued
 Header = Mapping[str, Any]
@@ -193,25 +184,14 @@ def processor() -> str:
 
 
 def _loaded() -> list[str]:
-    return [name for name, module in OPTIONAL.items() if module in sys.modules]
+    return [name for name in OPTIONAL if MODULES.get(name, name) in sys.modules]
 
 
 @cache  # of the code that this process has loaded, whatever is committed while it runs
 def _commit() -> str:
+    command = ["git", "describe", "--always", "--dirty", "--abbrev=40", "--exclude=*"]
     try:
-        command = [
-            "git",
-            "-C",
-            str(ROOT),
-            "describe",
-            "--always",
-            "--dirty",
-            "--abbrev=40",
-            "--exclude=*",
-        ]
-        head = subprocess.run(
-            command, capture_output=True, text=True, check=False, encoding="utf-8"
-        )
+        head = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     except FileNotFoundError:
         return "unknown"
     return head.stdout.strip() if head.returncode == 0 else "unknown"

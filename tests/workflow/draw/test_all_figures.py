@@ -50,12 +50,14 @@ class MadeUp:
         spread = np.exp(0.1 * rng.standard_normal((len(seeds), LENGTH)))
         return level * spread * np.arange(1, LENGTH + 1) ** -slope
 
-    def column(self, study: Study, seed: int, name: str) -> np.ndarray:
+    def column(self, study: Study, seed: int, name: str, rows=None) -> np.ndarray:
         table = self.tables[study.id]
-        rows = len(next(iter(table.values())))
+        length = len(next(iter(table.values())))
         rng = np.random.default_rng([*name.encode(), seed])
-        grid = np.tile(np.geomspace(1, 400, 12).round(), rows // 12)
-        return table.get(name, 10 ** rng.uniform(-2, 2) * grid ** rng.uniform(0.2, 1.4))
+        grid = np.tile(np.geomspace(1, 400, 12).round(), length // 12)
+        values = table.get(name, 10 ** rng.uniform(-2, 2) * grid ** rng.uniform(0.2, 1.4))
+        chosen = [np.isclose(table[one], value) for one, value in (rows or {}).items()]
+        return values[np.all(chosen, axis=0)] if chosen else values
 
     def _number(self, run: AnyCurve) -> int:
         return self.numbers.setdefault(run.name, len(self.numbers))

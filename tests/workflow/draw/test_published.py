@@ -85,7 +85,7 @@ def test_errata_are_listed_below_a_table_and_must_be_known(toy):
         "tables": [{**toy.entry["tables"][0], "errata": ["no-such"], "scales": ["paper"]}],
     }
     with pytest.raises(PlanError, match="unknown erratum 'no-such'; known: "):
-        reader.check("papers/bkb.yaml", entry, reader.Source())
+        reader.check("papers/bkb.yaml", entry, None)
 
 
 def test_exponents_stand_beside_printed_complexities(toy):

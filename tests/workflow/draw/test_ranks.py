@@ -6,10 +6,10 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.text import Text
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from tests.workflow.draw.overprint import faults
 from tests.workflow.draw.pictures import hashes
 from tests.workflow.synthetic import Toy, noisy
 from workflow.draw import ranks
@@ -292,28 +292,6 @@ def test_readings_of_an_algorithm_are_told_apart():
     assert looks["A"] != looks["A@code"] and looks["A"].colour != looks["B"].colour
 
 
-def boxes(figure):
-    """The extents of all words of a diagram, in pixels."""
-    figure.draw_without_rendering()
-    words = {item.get_text(): item for item in figure.findobj(Text) if item.get_visible()}
-    apart = ("", "SUBSTITUTE DATA")
-    extents = {word: item.get_window_extent() for word, item in words.items() if word not in apart}
-    return figure.bbox, extents
-
-
-def assert_legible(figure):
-    page, found = boxes(figure)
-    names = list(found)
-    for name, box in found.items():
-        is_within = page.x0 <= box.x0 and box.x1 <= page.x1
-        assert is_within and page.y0 <= box.y0 and box.y1 <= page.y1, f"{name!r} is clipped"
-    overlapping = [
-        (a, b) for i, a in enumerate(names) for b in names[:i] if found[a].overlaps(found[b])
-    ]
-    assert overlapping == []
-    plt.close(figure)
-
-
 def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
     for name in papers():
         for entry in reader.read(name).get("ranks", []):
@@ -323,7 +301,9 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
                 found = made_up(entry["curves"], means, n=n)
                 with plt.rc_context({**plt.rcParamsDefault, **RC}):
                     note = "what is said below, " * 40
-                    assert_legible(ranks.diagram(found, entry["title"], note))
+                    figure = ranks.diagram(found, entry["title"], note)
+                    assert faults(figure) == []
+                    plt.close(figure)
 
 
 def test_the_papers_rank_planned_runs():

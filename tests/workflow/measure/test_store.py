@@ -87,12 +87,6 @@ def test_a_missing_table_is_refused_with_directions(tmp_path):
         toy.store().check([curve])
 
 
-def test_repeated_seeds_are_refused(toy):
-    curve = replace(toy.add("A", noisy(0.5)), seeds=(0, 0))
-    with pytest.raises(BadRecords, match="distinct seeds"):
-        toy.store().check([curve])
-
-
 def test_partial_reports_on_what_is_there(toy):
     curve = toy.add("A", noisy(0.5))
     (toy.root / curve.record(0)).unlink()

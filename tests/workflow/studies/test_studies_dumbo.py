@@ -20,6 +20,7 @@ from algorithms.parts.factors.decomposition import singletons, whole
 from algorithms.parts.factors.factor_graph import FactorGraph
 from problems.api import Evaluation, Problem
 from tests.algorithms.grouped import changed
+from tests.algorithms.parts.test_additive_process import gram
 from tests.settings import ADD_GPUCB, DECHBO, DUMBO
 from workflow.run import loop
 from workflow.studies import (
@@ -52,15 +53,6 @@ def finite(found):
     """The columns, all of one length and full of numbers."""
     assert all(np.isfinite(column).all() for column in tidy(found).values())
     return found
-
-
-def gram(factors, kernel, A, B):
-    """Prior covariances (F, a, b) by scikit-learn."""
-    scales = zip(factors, kernel.outputscale, kernel.lengthscale, strict=True)
-    own = [
-        scale * Matern(length, nu=2.5)(A[:, list(V)], B[:, list(V)]) for V, scale, length in scales
-    ]
-    return np.stack(own)
 
 
 # variance bounds

@@ -1,5 +1,6 @@
 """Every run has the kernels of one code path, whatever its user has set."""
 
+import json
 import os
 import platform
 import re
@@ -7,7 +8,6 @@ import re
 import pytest
 
 from tests import programs
-from tests.workflow.trace.processes import printed
 from workflow.plan.resolve import ROOT
 from workflow.trace import one_path
 
@@ -39,8 +39,13 @@ on_x86 = pytest.mark.skipif(
 
 
 def elsewhere(*lines, **environment):
-    """What a process of its own says after some lines of code."""
-    return printed(*lines, PRINT, environment=environment)
+    """What a process of its own says after some lines of code, since a library that is loaded keeps
+    its kernels; of what chooses kernels only `environment` is set.
+    """
+    kept = {name: value for name, value in os.environ.items() if name not in one_path.NAMES}
+    command = ("-W", "error::ImportWarning", "-c", "; ".join([*lines, PRINT]))
+    done = programs.python(*command, env={**kept, **environment}, encoding="utf-8", check=True)
+    return json.loads(done.stdout)
 
 
 @on_x86

@@ -136,17 +136,9 @@ def read(path: Path, cells: Cells) -> pa.Table:
 
 def assemble(cells: Cells, validation: Array, test: Array, seconds: Array) -> pa.Table:
     """The table of n cells, sorted by hash, with the results (n, 3) of their trainings."""
-    columns = [
-        pa.array(cells.hashes, pa.string()),
-        _lists(cells.adjacency),
-        _lists(cells.conv),
-        _lists(validation),
-        _lists(test),
-        _lists(seconds),
-        pa.array(cells.parameters),
-        pa.array([list(row) for row in cells.edits], pa.list_(pa.int32())),
-    ]
-    return pa.Table.from_arrays(columns, schema=SCHEMA)
+    tables: list[NDArray[np.generic]] = [cells.adjacency, cells.conv, validation, test, seconds]
+    columns = [cells.hashes, *map(list, tables), cells.parameters, cells.edits]
+    return pa.Table.from_pydict(dict(zip(SCHEMA.names, columns, strict=True)), schema=SCHEMA)
 
 
 def content_sha256(table: pa.Table) -> str:
@@ -168,13 +160,6 @@ def content_sha256(table: pa.Table) -> str:
             _little_endian(column.flatten() if pa.types.is_nested(column.type) else column)
         )
     return total.hexdigest()
-
-
-def _lists(values: NDArray[np.generic]) -> pa.Array:
-    """A column of lists of fixed size from an array (n, k)."""
-    return pa.FixedSizeListArray.from_arrays(
-        pa.array(np.ascontiguousarray(values).ravel()), values.shape[1]
-    )
 
 
 def _little_endian(column: pa.Array) -> bytes:

@@ -14,7 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory
+from google.protobuf import descriptor_pb2, descriptor_pool, message, message_factory, text_format
 
 from workflow.data.nasbench.graphs import V, code_of
 
@@ -22,13 +22,26 @@ EPOCHS = 108
 OTHER = b"conv1x1-bn-relu"
 LAYOUT = (str, int, str, str, str)
 ACCURACIES = ("validation_accuracy", "test_accuracy")
-EVALUATION = {  # of a network while it was trained: at the start, halfway, at the end
-    "current_epoch": 1,
-    "training_time": 2,
-    "train_accuracy": 3,
-    "validation_accuracy": 4,
-    "test_accuracy": 5,
+DESCRIPTOR = """
+name: "model_metrics.proto" package: "nasbench" syntax: "proto2"
+message_type {
+  name: "EvaluationData"  # of a network while it was trained: at the start, halfway, at the end
+  field { name: "training_time" number: 2 type: TYPE_DOUBLE label: LABEL_OPTIONAL }
+  field { name: "validation_accuracy" number: 4 type: TYPE_DOUBLE label: LABEL_OPTIONAL }
+  field { name: "test_accuracy" number: 5 type: TYPE_DOUBLE label: LABEL_OPTIONAL }
 }
+message_type {
+  name: "ModelMetrics"
+  field {
+    name: "evaluation_data" number: 1 type: TYPE_MESSAGE label: LABEL_REPEATED
+    type_name: ".nasbench.EvaluationData"
+  }
+  field { name: "trainable_parameters" number: 2 type: TYPE_INT32 label: LABEL_OPTIONAL }
+}
+"""
+_pool = descriptor_pool.DescriptorPool()
+_pool.Add(text_format.Parse(DESCRIPTOR, descriptor_pb2.FileDescriptorProto()))
+METRICS: Any = message_factory.GetMessageClass(_pool.FindMessageTypeByName("nasbench.ModelMetrics"))
 
 
 @dataclass(frozen=True)
@@ -107,31 +120,3 @@ def final(metrics: str) -> tuple[int, tuple[float, float, float]]:
         last.test_accuracy,
         last.training_time,
     )
-
-
-def _metrics() -> Any:
-    """The message class nasbench.ModelMetrics."""
-    proto = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="model_metrics.proto", package="nasbench", syntax="proto2"
-    )
-    evaluation = file.message_type.add(name="EvaluationData")
-    for name, number in EVALUATION.items():
-        evaluation.field.add(
-            name=name, number=number, type=proto.TYPE_DOUBLE, label=proto.LABEL_OPTIONAL
-        )
-    model = file.message_type.add(name="ModelMetrics")
-    several = model.field.add(
-        name="evaluation_data", number=1, type=proto.TYPE_MESSAGE, label=proto.LABEL_REPEATED
-    )
-    several.type_name = ".nasbench.EvaluationData"
-    model.field.add(
-        name="trainable_parameters", number=2, type=proto.TYPE_INT32, label=proto.LABEL_OPTIONAL
-    )
-    model.field.add(name="total_time", number=3, type=proto.TYPE_DOUBLE, label=proto.LABEL_OPTIONAL)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("nasbench.ModelMetrics"))
-
-
-METRICS = _metrics()

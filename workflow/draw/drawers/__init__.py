@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Frame = NDArray[np.uint8]  # (height, width, 3)
+SAME = 1e-6  # a value this close is the recorded one
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,15 @@ class Best:
             f"{self.value * int(number):.4g} {unit}"
             if number.isdigit()
             else f"{self.value:.4g} {self.unit}".strip()
+        )
+
+    def doubts(self, value: float) -> tuple[str, ...]:
+        """A warning where the value does not come out here as it is recorded."""
+        if abs(value - self.value) <= SAME:
+            return ()
+        return (
+            f"NOT THE RECORDED VALUE: computed here, it is {value:.4g}, recorded is"
+            f" {self.value:.4g}",
         )
 
 

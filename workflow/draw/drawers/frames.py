@@ -72,10 +72,8 @@ def project(points: Array) -> Array:
     towards the viewer (n, 3).
     """
     x, y, z = points.T
-    right, behind = (
-        np.cos(AZIMUTH) * x + np.sin(AZIMUTH) * y,
-        np.cos(AZIMUTH) * y - np.sin(AZIMUTH) * x,
-    )
+    right = np.cos(AZIMUTH) * x + np.sin(AZIMUTH) * y
+    behind = np.cos(AZIMUTH) * y - np.sin(AZIMUTH) * x
     up = np.cos(ELEVATION) * z + np.sin(ELEVATION) * behind
     return np.column_stack([right, up, np.sin(ELEVATION) * z - np.cos(ELEVATION) * behind])
 

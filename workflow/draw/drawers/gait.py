@@ -109,10 +109,8 @@ def strip(body: Array) -> Figure:
     # m; a cheetah that stands still is drawn no larger than one that runs
     half = max((most - least) / 2 + 0.15, 2.5)
     top = _top(body)
-    above, below = (
-        (top - LOW) * (WIDTH - 0.8) / (2 * half),
-        (top - LOW) * (WIDTH - 0.8) / (POSES * 2.1 * REACH),
-    )
+    above = (top - LOW) * (WIDTH - 0.8) / (2 * half)
+    below = (top - LOW) * (WIDTH - 0.8) / (POSES * 2.1 * REACH)
     figure = Figure(figsize=(WIDTH, above + below + 1.7), layout="constrained")
     grid = figure.add_gridspec(2, POSES, height_ratios=[above, below])
     together = figure.add_subplot(grid[0, :])

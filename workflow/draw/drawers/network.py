@@ -25,7 +25,6 @@ NODE = 13.0  # points, diameter of a node
 HALO = 44.0
 SHOWN = (10.0, 100.0)  # mW, in the legend, beside the least and the greatest
 MARGIN = 22.0  # m around nodes and users
-SAME = 1e-6  # a value this close is the recorded one
 
 
 def powers(best: Best, parameters: Mapping[str, Any]) -> Picture:
@@ -101,15 +100,7 @@ def _facts(
                 f" it is {-capacity:.4g}"
             ),
         )
-    if abs(capacity + best.value) <= SAME:
-        return facts
-    return (
-        *facts,
-        (
-            f"NOT THE RECORDED VALUE: computed here, it is {-capacity:.4g}, recorded is"
-            f" {best.value:.4g}"
-        ),
-    )
+    return (*facts, *best.doubts(-capacity))
 
 
 def _ground(ax: Axes, topology: Topology) -> None:
