@@ -117,6 +117,16 @@ def test_a_number_of_the_page_is_that_of_the_report(words):
         assert abs(float(number) - value) <= 0.5 * 10**-digits * 1.001, (number, value)
 
 
+def test_the_table_has_what_pages_of_verdicts_say():
+    rows = re.findall(r"\| \[[\w-]+\]\(\.\./(\S+)\) \| (\d+ of \d+) \| (\d+ of \d+) \|", PAGE)
+    assert len(rows) == 5
+    for path, left, fixed in rows:
+        page = (ROOT / path).read_text(encoding="utf-8")
+        assert f"\n{left} claims that a test decided remain at a false-discovery rate" in page
+        checks = re.search(r"the checks of (\d+) and the defaults of \d+ of (\d+) claims", page)
+        assert checks and fixed == " of ".join(checks.groups())
+
+
 def test_the_wlan_is_within_four_percent():
     assert "On the WLAN the default is within 4 %" in PAGE
     assert factor("dumbo", "network") < 1.04
