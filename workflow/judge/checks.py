@@ -124,6 +124,12 @@ class Comparison:
         return "" if self.few or self.apart else self.side
 
     @property
+    def has_faded(self) -> bool:
+        """Whether its first seeds have decided it, and all of them show that no longer."""
+        p = self.p if self.side == FOR else self.p_against
+        return bool(self.decides) and 0 < self.at < self.n and p > self.level
+
+    @property
     def tests_disagree(self) -> bool:
         """Whether one of the two tests is significant at the level of the look and the other is
         not, where there are seeds enough for both.

@@ -213,8 +213,9 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
     labels = [label for side in ("left", "right", "curves") for label in check.listed(side)]
     if compares and nearest.score >= experiment.alike:
         yield (
-            f"the setting tells the methods apart no better than one number for all of them would"
-            f" ({nearest.score:.2g}, {experiment.alike:.2g})"
+            "the setting tells the methods apart no better than one number for all of them would (a"
+            f" factor of {_factor(nearest.score)} from what is published, where that number is"
+            f" {_factor(experiment.alike)} away)"
         )
     for method in dict.fromkeys(map(algorithm_of, labels)):
         fits = [
@@ -226,11 +227,11 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
         ]
         if not fits and method != check.relative_to:
             yield f"no numbers of {method} are published for this"
-        for fit in fits:
-            if not fit.at:
-                yield f"{method} was not run in it"
-            elif not fit.score <= math.log(REPRODUCES):
-                yield f"{method} is a factor of {math.exp(fit.score):.2g} from what is published"
+        if lacking := [fit.problem for fit in fits if not fit.at]:
+            yield f"{method} was not run in it on {', '.join(lacking)}"
+        far = [fit for fit in fits if fit.at and not fit.score <= math.log(REPRODUCES)]
+        if factors := [f"{_factor(fit.score)} on {fit.problem}" for fit in far]:
+            yield f"{method} differs from what is published by a factor of {', '.join(factors)}"
 
 
 def _admitted(paper: Paper, panels: Sequence[PublishedPanel]) -> dict[str, int]:
@@ -350,6 +351,12 @@ def _distance(ours: float, published: float) -> float:
     if not 1 / CAP < ratio < CAP:  # also a ratio that is negative or no number
         return math.log(CAP)
     return abs(math.log(ratio))
+
+
+def _factor(score: float) -> str:
+    """A mean distance as people read it."""
+    factor = math.exp(score)
+    return f"more than {CAP:g}" if factor > 0.999 * CAP else f"{factor:.2g}"
 
 
 def _mean(scores: Iterable[float]) -> float:

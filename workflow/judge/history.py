@@ -92,7 +92,7 @@ class Fixed:
         )
         said = [_told(what, came, since, self.first_records) for what, came, since in sides]
         first = day(self.first_records) if self.first_records else "none known when entered"
-        return f"Unchanged since then: {'; '.join(said)}. First records: {first}."
+        return f"Last changed: {'; '.join(said)}. First records: {first}."
 
 
 def _told(what: str, came: str, since: str, first: str) -> str:

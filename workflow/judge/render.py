@@ -20,17 +20,18 @@ from workflow.measure.statistics import LEVEL
 from workflow.plan.paper import Paper
 from workflow.plan.reads import known_readings
 
+OF_NEAREST = """\
+Where *nearest* is empty the claim counts as printed: no published number decides it, or the nearest
+setting leaves its runs as they are."""
 LEGEND = """\
 A measure of runs is a cost, the smaller the better: of a capacity or a likelihood, its negative.
-Where *nearest* is empty the claim counts as printed: no published number decides it, or the nearest
-setting leaves its runs as they are. Brackets are 95 % t intervals of one effect; verdicts use
-one-sided tests, whose 5 % the comparisons that could refute a claim share. *Observed* is what the
-numbers would say if they could decide. *Could see* is the smallest effect that so many seeds of
-this spread show in four of five times. q is p adjusted over all claims of this page that are
-counted together. *By rank*: a run that has found nothing feasible has an infinite value; then the
-exact signed-rank test decides, and the numbers are the median and quartiles of the differences.
-What the verdicts mean, how they are reached and how often they are wrong: docs/verdicts.md. Other
-readings: claims-by-settings.md."""
+Brackets are 95 % t intervals of one effect; verdicts use one-sided tests, whose 5 % the comparisons
+that could refute a claim share. *Observed* is what the numbers would say if they could decide.
+*Could see* is the smallest effect that so many seeds of this spread show in four of five times. q
+is p adjusted over all claims of this page that are counted together. *By rank*: a run that has
+found nothing feasible has an infinite value; then the exact signed-rank test decides, and the
+numbers are the median and quartiles of the differences. What the verdicts mean, how they are
+reached and how often they are wrong: docs/verdicts.md. Other readings: claims-by-settings.md."""
 
 APPENDIX = (
     "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
@@ -69,6 +70,7 @@ def as_markdown(
         *_counts(verdicts),
         *mixed,
         _summary(verdicts),
+        OF_NEAREST if any(one.nearest for one in verdicts) else "",
         LEGEND,
         _history(verdicts),
         beside,
@@ -98,7 +100,7 @@ def _counts(verdicts: Sequence[Verdict]) -> list[str]:
         nearest = listed((one.nearest or one).verdict for one in plain)
         ways = [f"As printed: {ways[0]}", f"Nearest: {nearest}"]
     lines = [
-        f"* {name}: {len(some)}: {listed(one.verdict for one in some)}"
+        f"* {name} ({len(some)}): {listed(one.verdict for one in some)}"
         for name, some in groups.items()
         if some
     ]
@@ -225,6 +227,8 @@ def effect(one: Comparison) -> str:
     """An effect with its interval; of a statement about every row, in how many of them it holds and
     between which numbers.
     """
+    if math.isnan(one.effect):  # in JSON infinity is none, either
+        return "no finite number"
     low, high = number(one.low), number(one.high)
     if one.kind.startswith(OF_ROWS):
         what = one.kind.rpartition(", ")[2]
@@ -244,6 +248,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
             "p (sign flip)": number(one.p_flip),
             "seeds": str(one.n),
             "decided": f"{one.decides} the claim, at {one.at or one.n}"
+            + f", no longer at {one.n}" * one.has_faded
             if one.decides
             else one.apart or "-",
         }

@@ -94,15 +94,12 @@ class Claim:
 
 def effect(one: Comparison) -> str:
     """An effect with its interval; why there is none."""
-    if math.isnan(one.effect):  # JSON has no infinity, either
-        return one.missing or "no finite number"
     return one.missing or render.effect(one)
 
 
 def decided(one: Comparison) -> str:
     """Which side a comparison decides for, or why for none, in words."""
-    p = one.p if one.decides == FOR else one.p_against
-    if one.decides and 0 < one.at < one.n and p > one.level:
+    if one.has_faded:
         return f"{one.decides} the claim at {one.at} seeds, no longer at {one.n}"
     if one.decides:
         return f"{one.decides} the claim"

@@ -119,7 +119,7 @@ def test_a_side_that_is_not_reproduced_decides_nothing(toy, monkeypatch):
     publish(toy, monkeypatch, {"e": [PANEL]}, ["f,A,,0.2", "f,B,,0.04"])
     found = judged(toy)[1].nearest
     assert (found.verdict, found.observed) == (UNDECIDED, REPRODUCED)
-    assert found.reasons[-1] == "B is a factor of 10 from what is published"
+    assert found.reasons[-1] == "B differs from what is published by a factor of 10 on p"
 
 
 def test_a_claim_of_another_problem_or_of_the_default_setting_has_one_verdict(toy, monkeypatch):

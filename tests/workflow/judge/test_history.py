@@ -47,7 +47,7 @@ def line(toy, check="before", defaults="before", first="2026-01-02T00:00:00Z b",
 def test_what_was_fixed_before_is_said_and_qualifies_nothing(toy, monkeypatch):
     page, told = written(toy, monkeypatch, line(toy))
     assert "the checks of 1 and the defaults of 1 of 1 claims" in page
-    said = "Unchanged since then: check 2026-01-01 00:00 (a), before the first records; default"
+    said = "Last changed: check 2026-01-01 00:00 (a), before the first records; default"
     assert said in page
     assert told["qualifiers"] == [] and told["fixed"]["check"] == "before"
     assert told["fixed"]["first_records"] == "2026-01-02T00:00:00Z b"
