@@ -50,11 +50,11 @@ class Rows:
         self.runs = runs
 
     def rows(self, study, rows):
-        for seed, found in enumerate(self.runs):
+        for found in self.runs:
             chosen = np.ones(len(next(iter(found.values()))), dtype=bool)
             for key, value in rows.items():
                 chosen &= np.isclose(found[key], value)
-            yield seed, lambda name, found=found, chosen=chosen: found[name][chosen]
+            yield lambda name, found=found, chosen=chosen: found[name][chosen]
 
 
 def asked(paper, claim, rows):
