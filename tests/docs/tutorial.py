@@ -82,7 +82,7 @@ def checkout(folder):
 
 def carry_out(page, copy):
     """Do what a page says. Raises PageError."""
-    last = ""  # what commands have printed
+    last = ""  # what the last commands have printed
     for line, block in blocks(page):
         where = f"{page.name}, line {line}"
         if block["verb"] == "file":

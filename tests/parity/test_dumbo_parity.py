@@ -220,7 +220,7 @@ def test_the_first_query_after_the_design_is_the_codes(monkeypatch):
     for mutant in ({"gram": "noisy"}, {"width": wide}):
         found = [third(name, monkeypatch, **mutant) for name in list(CAMEL)[:2]]
         parting = first_divergence(theirs[:2], found, tolerance=6e-4)
-        assert parting is not None and parting.evaluation <= 1, (mutant, str(parting))
+        assert parting is not None and parting.evaluation <= 1, (mutant, parting and parting.said)
 
 
 # of each query after the design, the chain's five decompositions: W one factor, S two

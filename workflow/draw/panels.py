@@ -245,7 +245,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
         is_cut=any(
             len(store.seeds(curve)) > len(common) > 0 for _, curve in planned if store.has(curve)
         ),
-        timeouts=store.lacks(dict(planned)),
+        timeouts=[late for label, curve in planned for late in store.lacks({label: curve})],
         versions=frozenset(one for curve in curves for one in store.versions(curve)),
         processors=store.processors(curve for _, curve in planned) if shown.reads == TIME else (),
     )

@@ -434,7 +434,7 @@ def _draw_panel(ax: Axes, panel: Panel) -> None:
     _draw_open_bands(ax, shaded)
     columns = 0 if is_empty else _draw_marks(ax, panel.marks)
     for label, at in levels.items():
-        # beside the marks, too
+        # right of the marks
         _put_beside(ax, textwrap.fill(label, 12), (1.01, at), columns * SMALL_PRINT, PALE)
     ax.set(xlabel=panel.xlabel, ylabel=textwrap.fill(panel.ylabel, 36))
     if options.ylim:

@@ -125,9 +125,11 @@ class Comparison:
 
     @property
     def has_faded(self) -> bool:
-        """Whether its first seeds have decided it, and all of them show that no longer."""
+        """Whether its first seeds have decided it, and all of them show that no longer, at the
+        level of one comparison; a claim may ask for a smaller one that its comparisons share.
+        """
         p = self.p if self.side == FOR else self.p_against
-        return bool(self.decides) and 0 < self.at < self.n and p > self.level
+        return bool(self.decides) and 0 < self.at < self.n and not p <= self.level
 
     @property
     def tests_disagree(self) -> bool:

@@ -238,10 +238,16 @@ def readings_of(paper: Paper, claim: ClaimEntry) -> dict[str, list[AnyCurve]]:
 
     A reading affects a claim if at least one of its runs is another one then, and if it leaves two
     sides to compare. Where the plan lacks some of the runs the reading is left out; if the claim
-    names it, it stays, without runs.
+    names it, it stays, without runs. Raises PlanError where a claim names an unknown reading.
     """
+    known = known_readings(paper)
+    if unknown := [name for name in claim.readings if name not in known]:
+        raise PlanError(
+            f"claim {claim.id}: unknown reading {', '.join(unknown)}; known:"
+            f" {', '.join(known) or 'none'}"
+        )
     readings: dict[str, list[AnyCurve]] = {}
-    for reading in known_readings(paper):
+    for reading in known:
         try:
             wanted = runs_of_claim(paper, claim, reading)
         except PlanError:

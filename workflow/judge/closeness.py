@@ -213,9 +213,9 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
     labels = [label for side in ("left", "right", "curves") for label in check.listed(side)]
     if compares and nearest.score >= experiment.alike:
         yield (
-            "the setting tells the methods apart no better than one number for all of them would (a"
-            f" factor of {_factor(nearest.score)} from what is published, where that number is"
-            f" {_factor(experiment.alike)} away)"
+            "one number for all methods fits as well or better (a factor of"
+            f" {_factor(experiment.alike)} from what is published; the setting:"
+            f" {_factor(nearest.score)})"
         )
     for method in dict.fromkeys(map(algorithm_of, labels)):
         fits = [
@@ -228,7 +228,7 @@ def _not_met(check: AnyCheck, experiment: Experiment) -> Iterator[str]:
         if not fits and method != check.relative_to:
             yield f"no numbers of {method} are published for this"
         if lacking := [fit.problem for fit in fits if not fit.at]:
-            yield f"{method} was not run in it on {', '.join(lacking)}"
+            yield f"{method} was not run in the nearest setting on {', '.join(lacking)}"
         far = [fit for fit in fits if fit.at and not fit.score <= math.log(REPRODUCES)]
         if factors := [f"{_factor(fit.score)} on {fit.problem}" for fit in far]:
             yield f"{method} differs from what is published by a factor of {', '.join(factors)}"

@@ -97,7 +97,7 @@ class Fixed:
 
 def _told(what: str, came: str, since: str, first: str) -> str:
     if came == ALTERED:
-        return f"{what} changed since {day(since)}, which nobody entered"
+        return f"{what} since {day(since)}, which nobody entered"
     return f"{what} {day(since)}" + (f", {HOW[came]} the first records" if first else "")
 
 

@@ -225,10 +225,10 @@ def seen(comparison: Comparison) -> str:
 
 def effect(one: Comparison) -> str:
     """An effect with its interval; of a statement about every row, in how many of them it holds and
-    between which numbers.
+    between which numbers; "no number" where there is none.
     """
     if math.isnan(one.effect):  # in JSON infinity is none, either
-        return "no finite number"
+        return "no number"
     low, high = number(one.low), number(one.high)
     if one.kind.startswith(OF_ROWS):
         what = one.kind.rpartition(", ")[2]

@@ -757,6 +757,9 @@ def test_a_reading_that_a_claim_names_is_judged_even_where_it_is_not_planned(tmp
     assert observed(found) == {"code": CONTRADICTED, "first": REPRODUCED, "never": "not run"}
     never = claims.Outcome("not run", "not run", ("not planned at scale paper",), 0)
     assert short(found.readings["never"]) == never
+    said = "claim c: unknown reading cod; known: code, first, other, never"
+    with pytest.raises(PlanError, match=said):
+        judged(toy, readings=["cod"])
 
 
 def test_a_reading_that_changes_nothing_where_regret_depends_on_all_runs_affects_nothing(toy):

@@ -148,7 +148,7 @@ def test_a_setting_that_tells_no_methods_apart_compares_none(toy, monkeypatch):
     experiment, verdict = judged(toy)
     assert experiment.alike == 0 < experiment.nearest.score
     assert verdict.nearest.verdict == UNDECIDED
-    assert verdict.nearest.reasons[0].startswith("the setting tells the methods apart no better")
+    assert verdict.nearest.reasons[0].startswith("one number for all methods fits as well")
 
 
 def test_what_is_not_published_of_a_comparison_leaves_it_open(toy, monkeypatch):

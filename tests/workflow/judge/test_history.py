@@ -79,7 +79,7 @@ def test_other_defaults_than_the_ledger_speaks_of_are_told(toy, monkeypatch):
     toy.entry["algorithms"]["B"] = {"is": "random_search.RandomSearch", "beta": "code"}
     page, told = written(toy, monkeypatch, known)
     assert (told["fixed"]["check"], told["fixed"]["defaults"]) == ("before", "changed")
-    assert "default settings of its runs changed since 2026-01-01 00:00 (a), which nobody" in page
+    assert "default settings of its runs since 2026-01-01 00:00 (a), which nobody" in page
 
 
 def test_a_claim_without_a_line_says_so(toy, monkeypatch):

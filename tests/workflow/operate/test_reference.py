@@ -1,4 +1,4 @@
-"""`make reference` replaces committed reports by drawings and writes parts of the docs."""
+"""`make reference` replaces committed reports by drawings and writes the tables of a page."""
 
 import json
 
