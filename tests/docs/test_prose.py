@@ -56,6 +56,11 @@ def test_pages_are_written_in_short_pieces(kind):
     assert complaints == []
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_no_line_begins_a_list_by_accident(page):
+    assert re.findall(r"^ +\d+\. .*", page.read_text(encoding="utf-8"), re.MULTILINE) == []
+
+
 FINDINGS = {
     f"{name}-{one['id']}": one["says"] for name in papers() for one in read(name)["findings"]
 }
