@@ -129,6 +129,43 @@ def test_the_table_has_what_pages_of_verdicts_say():
         assert some == every and said in page
 
 
+def test_dumbo_is_ahead_of_several_rivals_and_turbo_ahead_of_dumbo():
+    assert "significantly ahead of several rivals on Powell, Hartmann and Rastrigin" in PAGE
+    assert "but TuRBO's mean is ahead of DuMBO's on all three" in PAGE
+    compared = claim("dumbo", "best-without-decomposition")["comparisons"]
+    beaten = Counter(one["what"].split()[-1] for one in compared if one["decides"] == "for")
+    assert set(beaten) == {"powell", "hartmann", "rastrigin"} and min(beaten.values()) >= 2
+    turbo = [one["holds"] for one in compared if "DuMBO < TuRBO" in one["what"]]
+    assert turbo == [False] * 3
+
+
+def test_eleven_batches_exceed_their_bound_ten_of_two_arms():
+    assert "Eleven batches of the local [rule]" in PAGE and "Ten do because we first look" in PAGE
+    path = ROOT / PUBLISHED / "paper" / "bbkb" / "studies" / "batching-local.parquet"
+    runs = [kept.columns for kept in curve_file.read(path).values()]
+    sizes = np.concatenate([run["size"][run["fall_at_last"] > 2.000001] for run in runs])
+    assert len(sizes) == 11 and (sizes == 2).sum() == 10
+
+
+def test_the_leaders_of_today_are_those_of_the_table():
+    said = "over LCBO's tasks LCBO, over DuMBO's functions NGOpt and LogEI, over its applications"
+    assert f"{said} DuMBO and TuRBO, over GO-UCB's functions scaled GP-EI" in PAGE
+    table = (ROOT / "docs" / "which-method.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| ([\w@-]+) \| (.*) \|$", table, re.MULTILINE)
+    shares = {
+        name: [re.match(r"\**([\d.]+)\**", cell) for cell in cells.split(" | ")]
+        for name, cells in rows
+        if " [" in cells
+    }
+
+    def best(column, many):
+        has = {name: float(one[column][1]) for name, one in shares.items() if one[column]}
+        return set(sorted(has, key=has.get)[-many:])
+
+    assert best(0, 1) == {"GP-EI@scaled"} and best(2, 2) == {"NGOpt", "LogEI"}
+    assert best(3, 2) == {"DuMBO", "TuRBO"} and best(4, 1) == {"LCBO"}
+
+
 def test_the_wlan_is_within_four_percent():
     assert "On the WLAN the default is within 4 %" in PAGE
     assert factor("dumbo", "network") < 1.04
