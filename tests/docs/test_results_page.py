@@ -14,7 +14,10 @@ from workflow.trace import curve_file
 from workflow.trace.curves import PUBLISHED
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = " ".join((ROOT / "docs" / "results.md").read_text(encoding="utf-8").split())
+TEXTS = [
+    (ROOT / name).read_text(encoding="utf-8") for name in ("docs/results.md", "papers/dumbo.yaml")
+]
+PAGE, FINDINGS = (" ".join(text.split()) for text in TEXTS)
 
 
 @cache
@@ -29,10 +32,10 @@ def fit(paper, experiment, method, problem, reading=""):
     return same[0]["ours"][-1], same[0]["published"][-1]
 
 
-def factor(paper, experiment, reading="", scored="score"):
-    """How far a reading is from the published numbers: those that chose it, or the `test`."""
+def factor(paper, experiment, reading):
+    """How far a reading is from the published numbers that chose it."""
     scores = report(paper)["published"][experiment]["scores"]
-    (score,) = [one[scored] for one in scores if one["reading"] == reading]
+    (score,) = [one["score"] for one in scores if one["reading"] == reading]
     return np.exp(score)
 
 
@@ -60,11 +63,21 @@ def claim(paper, name):
 
 
 def misses():
-    """In how many of 100 instances ADMM misses the maximum, at two tolerances."""
-    found = sorted(
-        claim("dumbo", "theorem-5-1")["comparisons"], key=lambda one: "0.001" in one["what"]
-    )
-    return [100 * (1 - one["effect"]) for one in found]
+    """In how many of 100 instances ADMM misses the maximum, at its tolerance for runs."""
+    found = claim("dumbo", "theorem-5-1")["comparisons"]
+    (loose,) = [one["effect"] for one in found if "0.001" not in one["what"]]
+    return [100 * (1 - loose)]
+
+
+def dumbo(which):
+    """DuMBO's regrets of Table 2 on Powell and Rastrigin, ours (0) or published (1)."""
+    return [fit("dumbo", "synthetic", "DuMBO", name)[which] for name in ("powell", "rastrigin")]
+
+
+def decomposing_powell():
+    """What random decompositions end at on Powell, what inferred ones do, and what is published."""
+    at_random = ends("powell", "DuMBO@random-decompositions").mean()
+    return [at_random, dumbo(0)[0], dumbo(1)[0]]
 
 
 SAID = {  # what the page says, with a group for each number, and what these are
@@ -74,9 +87,6 @@ SAID = {  # what the page says, with a group for each number, and what these are
     r"that reading lies \[a factor of ([\d.]+)\]\S* from the poster": lambda: [
         factor("bbkb", "tables", "variance")
     ],
-    r"are a factor of (\d+) away as printed, and of (\d+) in the nearest setting": lambda: [
-        round(factor("bbkb", "tables", one, "test")) for one in ("", "variance")
-    ],
     r"from the poster, one number for all methods a factor of ([\d.]+)\.": lambda: [
         np.exp(report("bbkb")["published"]["tables"]["alike"])
     ],
@@ -84,23 +94,13 @@ SAID = {  # what the page says, with a group for each number, and what these are
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata", "variance")[:1]
     ),
     r"Regret is then ([\d.]+) to ([\d.]+) times that of GP-UCB": share_of_gp_ucb,
-    r"reading is a factor of ([\d.]+) from them, where [^.]* a factor of ([\d.]+)\.": lambda: [
-        factor("dumbo", "synthetic", "one-start"),
-        np.exp(report("dumbo")["published"]["synthetic"]["alike"]),
-    ],
-    r"a factor of ([\d.]+) away on the rover": lambda: [factor("dumbo", "rover", "curve-ends")],
-    r"of ([\d.]+) in cosmology": lambda: [factor("dumbo", "cosmology", "no-floor")],
     r"learns nothing, ends at (\d+) and (\d+)\.": (
         lambda: [ends(problem, "average-of-5").mean() for problem in ("powell", "rastrigin")]
     ),
-    r"end at (\d+) on Powell, a fifth of our DuMBO's": lambda: [
-        ends("powell", "DuMBO@random-decompositions").mean()
-    ],
-    r"The paper has (\d+) and (\d+) for DuMBO\. Ours ends at (\d+) and (\d+)\.": lambda: [
-        *(fit("dumbo", "synthetic", "DuMBO", problem)[1] for problem in ("powell", "rastrigin")),
-        *(fit("dumbo", "synthetic", "DuMBO", problem)[0] for problem in ("powell", "rastrigin")),
-    ],
-    r"maximum in (\d+) of 100 small instances, and in (\d+) at a tight tolerance": misses,
+    r"On Powell and Rastrigin ours ends at (\d+) and (\d+);": lambda: dumbo(0),
+    r"ours ends at [^;]*; the paper has (\d+) and (\d+)\.": lambda: dumbo(1),
+    r"a fifth of the regret \((\d+) against (\d+); published is (\d+)\)": decomposing_powell,
+    r"maximum in (\d+) of 100 small instances": misses,
     r"the contradiction does not remain \(q = ([\d.]+)\)": lambda: [
         claim("lcbo", "early-lead")["q"]
     ],
@@ -109,8 +109,8 @@ SAID = {  # what the page says, with a group for each number, and what these are
 
 @pytest.mark.parametrize("words", SAID)
 def test_a_number_of_the_page_is_that_of_the_report(words):
-    found = re.search(words, PAGE)
-    assert found, f"docs/results.md does not say {words!r} any more: change both"
+    found = re.search(words, PAGE) or re.search(words, FINDINGS)
+    assert found, f"no page says {words!r} any more: change both"
     printed, true = found.groups(), list(SAID[words]())
     assert len(printed) == len(true)
     for number, value in zip(printed, true, strict=True):
@@ -118,15 +118,16 @@ def test_a_number_of_the_page_is_that_of_the_report(words):
         assert abs(float(number) - value) <= 0.5 * 10**-digits * 1.001, (number, value)
 
 
-def test_the_table_has_what_pages_of_verdicts_say():
-    cells = r"\| \[[\w-]+\]\(\.\./(\S+)\) " + r"\| (\d+) of (\d+) " * 3
-    rows = re.findall(cells, PAGE)
-    assert len(rows) == len(papers())
-    for path, left, decided, checks, some, defaults, every in rows:
-        page = (ROOT / path).read_text(encoding="utf-8")
-        assert f"\n{left} of {decided} claims that a test decided remain" in page
-        said = f"the checks of {checks} and the defaults of {defaults} of {every} claims"
-        assert some == every and said in page
+def test_the_page_counts_what_pages_of_verdicts_say():
+    claims = r"\n(\d+) of (\d+) claims that a test decided remain"
+    older = r"the checks of (\d+) and the defaults of (\d+) of (\d+) claims"
+    pages = [ROOT / "figures/reference" / name / "verdicts.md" for name in papers()]
+    texts = [path.read_text(encoding="utf-8") for path in pages]
+    counts = [re.search(claims, text).groups() + re.search(older, text).groups() for text in texts]
+    left, decided, checks, defaults, every = np.array(counts, dtype=int).sum(axis=0)
+    assert f"Of {decided} claims that a test decided, {left} remain" in PAGE
+    assert f"Of all {every}, only {checks} have a check" in PAGE
+    assert f"older than the first records, and {defaults} a default." in PAGE
 
 
 def test_dumbo_is_ahead_of_several_rivals_and_turbo_ahead_of_dumbo():
@@ -140,7 +141,7 @@ def test_dumbo_is_ahead_of_several_rivals_and_turbo_ahead_of_dumbo():
 
 
 def test_eleven_batches_exceed_their_bound_ten_of_two_arms():
-    assert "Eleven batches of the local [rule]" in PAGE and "Ten do because we first look" in PAGE
+    assert "Eleven batches of the local [rule]" in PAGE and "; ten do because we first look" in PAGE
     path = ROOT / PUBLISHED / "paper" / "bbkb" / "studies" / "batching-local.parquet"
     runs = [kept.columns for kept in curve_file.read(path).values()]
     sizes = np.concatenate([run["size"][run["fall_at_last"] > 2.000001] for run in runs])
@@ -164,11 +165,6 @@ def test_the_leaders_of_today_are_those_of_the_table():
 
     assert best(0, 1) == {"GP-EI@scaled"} and best(2, 2) == {"NGOpt", "LogEI"}
     assert best(3, 2) == {"DuMBO", "TuRBO"} and best(4, 1) == {"LCBO"}
-
-
-def test_the_wlan_is_within_four_percent():
-    assert "On the WLAN the default is within 4 %" in PAGE
-    assert factor("dumbo", "network") < 1.04
 
 
 def test_two_rivals_means_are_ahead_of_lcbo_on_two_tasks():
