@@ -2,8 +2,8 @@
 called by `make verify` and `make figures`.
 
 Reads all records of results/ in full, and of published ones what they say. Of each paper it draws
-as many as were made in so many CPU minutes, makes each anew and compares the two bit for bit, but
-for measured times. What this machine cannot make in the same way is left out and told: records of
+as many as were made in so many CPU minutes, or takes those that --only names, makes each anew and
+compares the two bit for bit, but for measured times. What this machine cannot make in the same way is left out and told: records of
 other code, kernels or library versions, or of data that are not here. Ends with status 0 if all
 agree, 1 if one differs, is damaged or could not be made again, 2 if there was nothing to compare.
 """
@@ -417,13 +417,21 @@ def _other_versions(made: Header, here: Mapping[str, str]) -> list[str]:
 def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> int:
     """Draw, make again, compare and say so; returns the exit status. Raises PlanError."""
     surveyed = survey(root, scale=options.scale, papers=papers)
-    drawn = affordable(surveyed.candidates, seed=options.seed, minutes=options.minutes)
+    if options.only:
+        drawn = [
+            one
+            for one in surveyed.candidates
+            if f"{one.curve.paper}/{one.place}/".startswith(f"{options.only}/")
+        ]
+    else:
+        drawn = affordable(surveyed.candidates, seed=options.seed, minutes=options.minutes)
     for why, many in surveyed.left_out.most_common():
         print(f"left out: {many} records: {why}")
     seconds = sum(one.seconds + START for one in drawn)
+    why = options.only or f"drawn by seed {options.seed}"
     print(
-        f"making {len(drawn)} of {len(surveyed.candidates)} records again, drawn by seed"
-        f" {options.seed}, in some {seconds / 60:.1f} CPU minutes",
+        f"making {len(drawn)} of {len(surveyed.candidates)} records again, {why}, in some"
+        f" {seconds / 60:.1f} CPU minutes",
         flush=True,
     )
     outcomes = Counter({DAMAGED: len(surveyed.damaged)})
@@ -481,7 +489,7 @@ def verdicts(candidate: Candidate, again: Record, root: Path) -> str:
 def summary(outcomes: Mapping[str, int]) -> str:
     """The agreement in one line."""
     if not any(outcomes.values()):
-        return "nothing to compare: run the workflow, or give more --minutes"
+        return "nothing to compare: run the workflow, give more --minutes, or another --only"
     agree, differ = outcomes.get(AGREES, 0), outcomes.get(DIFFERS, 0)
     said = {
         DIFFERS: f"differ{'s' * (differ == 1)}",
@@ -513,6 +521,12 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         default=int(datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")),
         help="decides which records are made again (default: the day, %(default)s)",
     )
+    parser.add_argument(
+        "--only",
+        default="",
+        metavar="PAPER/PROBLEM/CURVE/SEED",
+        help="these runs and no sample; a beginning such as PAPER/PROBLEM will do",
+    )
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
     parser.add_argument(
@@ -534,6 +548,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
         papers = chosen_papers(options.papers) if options.papers else []
+        if options.only:
+            papers = [options.only.partition("/")[0]]
         return verify(Path(), options, papers)
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -189,7 +189,18 @@ def test_minutes_decide_how_many_of_each_paper_are_drawn(toy, monkeypatch, capsy
     assert status == 0 and "making 1 of 4 records again, drawn by seed 1, in some 0.1" in said
     assert said.endswith("1 of 1 records agree bit for bit\n")
     status, said = verified(monkeypatch, capsys, "--minutes", "0.01")
-    assert status == 2 and said.endswith("or give more --minutes\n")
+    assert status == 2 and said.endswith("give more --minutes, or another --only\n")
+
+
+def test_one_run_or_all_of_a_problem_can_be_made_again(toy, monkeypatch, capsys):
+    every = verify.survey(Path()).candidates
+    one = f"{every[0].curve.paper}/{every[0].place}"
+    status, said = verified(monkeypatch, capsys, "--only", one)
+    assert status == 0 and f"making 1 of {len(every)} records again, {one}, in some" in said
+    problem = one.rsplit("/", 2)[0]
+    many = sum(f"{each.curve.paper}/{each.place}".startswith(f"{problem}/") for each in every)
+    assert f"making {many} of" in verified(monkeypatch, capsys, "--only", problem)[1] and many > 1
+    assert verified(monkeypatch, capsys, "--only", f"{one}0")[0] == 2
 
 
 @pytest.mark.parametrize(
