@@ -95,7 +95,7 @@ def test_the_methods_need_no_library_of_an_extra(tmp_path):
         "optional-dependencies"
     ]
     names = {re.split("[<>=]", line)[0] for lines in extras.values() for line in lines}
-    module = {"scikit-learn": "sklearn", "pillow": "PIL", "google-crc32c": "google_crc32c"}
+    module = {"scikit-learn": "sklearn", "pillow": "PIL"}
     modules = [module.get(name, name.replace("-", "_")) for name in names]
     assert imported(tmp_path, CORE, *modules, path=ROOT) == ["0 bbkb"]
 

@@ -1,4 +1,4 @@
-"""The framing of TFRecord files: a record of known bytes, and damage of every kind."""
+"""The framing of TFRecord files: a record of known bytes, and files that end within one."""
 
 import struct
 
@@ -6,16 +6,10 @@ import numpy as np
 import pytest
 
 from tests.workflow.data.nasbench.layout import framed, write
-from workflow.data.nasbench.tfrecord import LONGEST, masked_crc, records
+from workflow.data.nasbench.tfrecord import LONGEST, records
 from workflow.data.places import DataUnavailable
 
 RECORDS = [b"one", b"", b"three" * 20, bytes(range(256)), b"x"]
-
-
-def test_the_checksum_is_that_of_the_format():
-    # crc32c("123456789") = e3069283: rotated right by 15 bits, plus the constant.
-    crc = 0xE3069283
-    assert masked_crc(b"123456789") == ((crc >> 15) + (crc << 17) % 2**32 + 0xA282EAD8) % 2**32
 
 
 def test_offsets_and_data(tmp_path):
@@ -45,32 +39,12 @@ def test_a_cut_anywhere_but_between_records_is_noticed(path):
             list(records(path))
 
 
-def test_every_flipped_bit_is_noticed_where_it_is(path):
-    whole = path.read_bytes()
-    starts = [offset for offset, _ in records(path)]
-    for bit in range(8 * len(whole)):
-        damaged = bytearray(whole)
-        damaged[bit // 8] ^= 1 << bit % 8
-        path.write_bytes(damaged)
-        last = max(start for start in starts if start <= bit // 8)
-        with pytest.raises(DataUnavailable, match=f"record at byte {last}: expected"):
-            list(records(path))
-
-
-@pytest.mark.parametrize("length", [4, LONGEST + 1, 2**63, 2**64 - 1])
-def test_an_absurd_length_with_a_right_checksum_is_refused(tmp_path, length):
-    head = struct.pack("<Q", length)
+@pytest.mark.parametrize("length", [LONGEST + 1, 2**63, 2**64 - 1])
+def test_an_absurd_length_is_refused(tmp_path, length):
     path = tmp_path / "f"
-    checksum = struct.pack("<I", masked_crc(head))
-    path.write_bytes(framed(b"first") + head + checksum + b"abc" + bytes(4))
-    message = f"at byte 21: expected at most 3 bytes of data, got a length of {length}"
+    path.write_bytes(framed(b"first") + struct.pack("<Q4x", length) + b"abc")
+    message = f"at byte 21: expected at most {LONGEST} bytes of data, got a length of {length}"
     with pytest.raises(DataUnavailable, match=message):
-        list(records(path))
-
-
-def test_a_record_beyond_any_reason_is_refused_even_if_it_is_there(tmp_path):
-    path = write(tmp_path / "f", [bytes(LONGEST + 1)])
-    with pytest.raises(DataUnavailable, match=f"expected at most {LONGEST} bytes"):
         list(records(path))
 
 
