@@ -2,10 +2,11 @@
 called by `make verify` and `make figures`.
 
 Reads all records of results/ in full, and of published ones what they say. Of each paper it draws
-as many as were made in so many CPU minutes, or takes those that --only names, makes each anew and
-compares the two bit for bit, but for measured times. What this machine cannot make in the same way is left out and told: records of
-other code, kernels or library versions, or of data that are not here. Ends with status 0 if all
-agree, 1 if one differs, is damaged or could not be made again, 2 if there was nothing to compare.
+as many as were made in so many CPU minutes, or takes the runs of --only, makes each anew and
+compares the two bit for bit, but for measured times. What this machine cannot make in the same way
+is left out and told: records of other code, kernels or library versions, or of data that are not
+here. Ends with status 0 if all agree, 1 if one differs, is damaged or could not be made again, 2 if
+there was nothing to compare.
 """
 
 from __future__ import annotations
