@@ -1,9 +1,15 @@
-"""Settings in groups, of which tests change single ones by name, and optimizers that have them."""
+"""Settings in groups, of which tests change single ones by name, optimizers that have them,
+and generators.
+"""
 
 import numpy as np
 
 import algorithms
 from algorithms.api import Box, Observation
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
 
 
 def changed(settings, **changes):
@@ -34,7 +40,7 @@ def builder(name, settings, d=2):
 
     def new(d=d, seed=0, **changes):
         parameters = changed(settings, **changes)
-        return algorithms.build(name, Box(d), np.random.default_rng(seed), parameters)
+        return algorithms.build(name, Box(d), rng(seed), parameters)
 
     return new
 

@@ -11,17 +11,13 @@ from scipy import stats
 
 from algorithms.api import Observation
 from algorithms.go_ucb import Ball, Network
-from tests.algorithms.grouped import builder, changed
+from tests.algorithms.grouped import builder, changed, rng
 from tests.settings import NETWORK
 
 PRINTED = changed(NETWORK, hidden=25, horizon=64, oracle_steps=2000, ascent_steps=2000)
 SMALL = changed(PRINTED, hidden=3, horizon=10, oracle_steps=20, ascent_steps=20)
 STANDARDISED = {"units": "standardised", "method": "adam", "oracle_rate": 0.01}
 NOTHING = np.empty((0, 1))
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 new = builder("go_ucb.GOUCB", SMALL)

@@ -1,11 +1,14 @@
 """GP-UCB on a box: its schedule, its maximum by brute force, and the fixed width as its limit."""
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from numpy.testing import assert_array_equal
 
 from algorithms.api import Observation
+from algorithms.parts.search.exploration import Width
 from tests.algorithms.grouped import builder, changed, played
 from tests.settings import BOUND
 
@@ -42,6 +45,11 @@ def test_beta_counts_observations_and_all_dimensions():
     assert optimizer.report()["beta"] == pytest.approx(0.2 * 4 * np.log(10))
     told(optimizer, n=3)
     assert optimizer.report()["beta"] == pytest.approx(0.2 * 4 * np.log(16))
+
+
+def test_a_grid_too_large_to_count_is_no_obstacle():
+    wide = Width("theorem", share=1.0, delta=0.1, points_per_axis=1e6)
+    assert wide.beta(1, 1000) - wide.beta(1, 999) == pytest.approx(2 * math.log(1e6))
 
 
 def test_the_query_is_where_eq_1_is_largest():

@@ -1,4 +1,6 @@
-"""Each algorithm where it must agree with brute force, its parent method or a closed form."""
+"""Each algorithm where it must agree with brute force, its parent method or a closed form, such as
+the widths of `Confidence`.
+"""
 
 import math
 from types import SimpleNamespace

@@ -83,18 +83,6 @@ def test_the_promise_is_that_of_dense_algebra_and_quadrature():
     assert_allclose(promised, expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("slack", [0.3, -2.0])
-def test_slopes_are_those_of_differences(slack):
-    optimizer = told(slack=slack)
-    X = torch.from_numpy(Z).requires_grad_()
-    (slopes,) = torch.autograd.grad(promise(optimizer, X).sum(), X)
-    for axis, step in enumerate(1e-6 * np.eye(2)):
-        up, down = (promise(optimizer, torch.from_numpy(Z + s)) for s in (step, -step))
-        assert_allclose(
-            slopes[:, axis], (up - down) / 2e-6, rtol=1e-3, atol=1e-6 * slopes.abs().max()
-        )
-
-
 def test_a_constraint_at_zero_is_feasible_and_stays_zero():
     optimizer = told()
     optimizer.tell(

@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
-import torch
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.stats import norm
 
 import algorithms
 from algorithms.api import Box, Observation
-from algorithms.parts.numerics.feasibility import distinct_best, violation
 from algorithms.scbo import bilog, copula
 from tests import settings
 from tests.algorithms.grouped import builder, changed
@@ -223,21 +221,6 @@ def test_known_kernels_shape_the_region_and_are_used():
         told(optimizer, [0.0], [[0.3]], x)
         assert_allclose(np.ptp(optimizer.ask(40, x[:0]), axis=0), spans, rtol=0.2)
         assert optimizer.outputs.models[0].posterior.model.free == ()
-
-
-def test_paths_and_factor_pick_alike():
-    """How often each of a few candidates is picked does not depend on how the draws are made."""
-    kernels = [{"lengthscale": 0.3, "outputscale": 1.0, "mean": 0.0}] * 2
-    x, Z = (np.random.default_rng(seed).random((n, 2)) for seed, n in ((0, 3), (1, 5)))
-    shares = []
-    for draws in ("paths", "factor"):
-        optimizer = new(draws=draws, features=1000, kernels=kernels, standard="raw", candidates=5)
-        told(optimizer, bowl(x), x[:, 0] - 0.6, x)
-        y, g = optimizer.draws(torch.from_numpy(Z), count=3000)
-        picks = [distinct_best(y[[k]], violation(g[[k], :, None]))[0] for k in range(3000)]
-        shares.append(np.bincount(picks, minlength=5) / 3000)
-    assert_allclose(*shares, atol=0.06)
-    assert (shares[0] > 0.05).sum() > 2
 
 
 def test_a_restart_fits_from_the_first_values():

@@ -1,16 +1,11 @@
 """Evaluations and parameters that go wrong end one seed, in a sentence, and no others."""
 
-import resource
-
 import pytest
 
-from tests import programs
 from tests.faults import steep
-from tests.workflow import checkout
 
 pytestmark = pytest.mark.slow  # whole jobs, one after another
 
-ROOM = 1 << 32  # bytes of addresses; the libraries alone take a third of it
 REMEDIES = ("look at", "correct its", "correct the", "give it more", "change its mode")
 # what goes wrong in the first seeds of a job, and what is said of each
 FAULTS = (
@@ -47,19 +42,3 @@ def test_an_evaluation_that_goes_wrong_is_told_and_the_other_seeds_are_made(empt
     kept = steep.inodes(empty)
     (empty / "fault").unlink()
     steep.finish(empty, expected, kept)
-
-
-def test_a_run_without_enough_memory_says_what_to_do(empty):
-    """Addresses can be limited from outside; the evaluation asks for an eighth more of them."""
-    checkout.edit(empty / "problems" / "hill.py", "np.ones(1 << 44)", f"np.ones({ROOM // 8 + 1})")
-    (empty / "fault").write_text("memory")
-    limited = programs.python(
-        *("-m", *steep.RUN),
-        cwd=empty,
-        env={**checkout.offline(empty), "OPENBLAS_NUM_THREADS": "1"},
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (ROOM, ROOM)),
-    )
-    assert limited.returncode == 1
-    assert "uniform seed 0: out of memory at" in limited.stderr
-    assert "--set-resources RULE:mem_mb=8000" in limited.stderr
-    assert "0.parquet" not in steep.traces(empty)

@@ -94,15 +94,3 @@ def test_a_workflow_that_is_ended_leaves_no_lock_and_no_lease(empty, expected, s
     (empty / "fault").unlink(missing_ok=True)
     steep.made(empty)  # without --unlock
     steep.is_undisturbed(empty, expected, kept)
-
-
-def test_two_workflows_that_heed_no_lock_never_write_one_record_twice(empty, expected):
-    with (
-        in_the_second_seed(empty, "--nolock") as (first, kept),
-        steep.started(empty, *steep.command("--nolock")) as second,
-    ):
-        steep.until(lambda: "waits for process" in said(empty))
-        (empty / "fault").unlink()
-        outputs = [workflow.communicate(timeout=600)[0] for workflow in (first, second)]
-    assert [first.returncode, second.returncode] == [0, 0], "\n".join(outputs)
-    steep.is_undisturbed(empty, expected, kept)

@@ -230,22 +230,3 @@ def test_a_paper_is_named_never_a_path(root):
     for name in ("../papers/mini", "/etc/passwd", "mini.yaml", "", "costs", "mini\n", "MINI"):
         with pytest.raises(PlanError, match=said):
             expand.load(name, "smoke", root=root)
-
-
-@pytest.mark.slow
-def test_the_command_lines_tell_it_in_a_sentence(empty):
-    """As `snakemake` does, which test_snakemake.py asks."""
-    (empty / "papers" / "steep.yaml").write_bytes(b"\xff")
-    for command in (
-        ("workflow.status",),
-        steep.RUN,
-        ("workflow.report", "steep", "best"),
-        ("workflow.report", "steep", "verdicts"),
-    ):
-        refused = steep.checkout.run(empty, *command)
-        assert refused.returncode == 1
-        assert (
-            "papers/steep.yaml is no valid YAML: line 1: expected text in UTF-8, got the byte 0xff"
-            in refused.stderr
-        )
-        assert "Traceback" not in refused.stderr

@@ -1,9 +1,8 @@
-"""Sums of factors: maximisers and values by hand, what factors depend on, moved maximisers."""
+"""Sums of factors: values by hand, what factors depend on, moved maximisers."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import optimize
 
 from problems import additive
 from tests.problems import asked
@@ -51,24 +50,6 @@ def points(name, query):
 
 
 PUBLISHED = [0.20169, 0.150011, 0.476874, 0.275332, 0.311652, 0.6573]  # of Hartmann's function
-
-
-def test_stored_maximisers_are_roots_of_the_gradient():
-    """From the printed digits, on derivatives written here."""
-
-    def camel(x):
-        a, b = x
-        return [-8 * a + 8.4 * a**3 - 2 * a**5 - b, -a + 8 * b - 16 * b**3]
-
-    root = optimize.root(camel, [0.0898, -0.7126], tol=1e-15)
-    assert_allclose(additive.CAMEL, root.x, rtol=0, atol=1e-14)
-    alpha, A, P = additive.HARTMANN_ALPHA, additive.HARTMANN_A, additive.HARTMANN_P
-
-    def hartmann(x):
-        return (alpha * np.exp(-(A * (x - P) ** 2).sum(1))) @ (A * (x - P))
-
-    root = optimize.root(hartmann, PUBLISHED, tol=1e-15)
-    assert_allclose(additive.HARTMANN, root.x, rtol=0, atol=1e-12)
 
 
 def test_hartmann_at_the_published_maximiser_is_not_what_the_paper_prints():

@@ -1,16 +1,12 @@
 """A Slurm cluster of this one machine, for tests: munged, slurmctld and slurmd on loopback, with
 all their files in one folder.
 
-    python tests/slurm/cluster.py start DIR
-    python tests/slurm/cluster.py stop DIR
-
-In between: sbatch, squeue, snakemake --workflow-profile profiles/slurm. Needs root. It stops only
-what it started. There are no cgroups and no accounting database: nothing enforces what a job asks
-for, and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf exists while the cluster
-does, since inside a job the plugin removes SLURM_CONF, by which srun would find the file elsewhere.
+Needs root. It stops only what it started. There are no cgroups and no accounting database: nothing
+enforces what a job asks for, and jobs are seen by squeue alone. The link /etc/slurm/slurm.conf
+exists while the cluster does, since inside a job the plugin removes SLURM_CONF, by which srun would
+find the file elsewhere.
 """
 
-import argparse
 import os
 import re
 import secrets
@@ -144,7 +140,8 @@ class Cluster:
             where = CONFIGURED.resolve()
             raise Unavailable(
                 f"{CONFIGURED} is there ({where}): it belongs to another cluster; if to one of ours"
-                f" that was killed, run `python tests/slurm/cluster.py stop {where.parent}`"
+                f" that was killed, call Cluster(Path({str(where.parent)!r})).stop() of"
+                " tests/slurm/cluster.py"
             ) from None
 
     def _spawn(self, name, *arguments):
@@ -281,22 +278,3 @@ def _wait(is_so, seconds):
     while not (found := is_so()) and time.monotonic() < end:
         time.sleep(0.1)
     return bool(found)
-
-
-def main():
-    parser = argparse.ArgumentParser(
-        prog="python tests/slurm/cluster.py", description=__doc__.partition("\n")[0]
-    )
-    parser.add_argument("action", choices=["start", "stop"])
-    parser.add_argument("folder", type=Path)
-    options = parser.parse_args()
-    try:
-        getattr(Cluster(options.folder), options.action)()
-    except Unavailable as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

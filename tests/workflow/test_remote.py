@@ -53,22 +53,6 @@ def run_in_folders(root, storage, prefix, **variables):
     assert all("NOREGRET_AGAIN='1'" in path.read_text() for path in jobs.glob("*/script"))
 
 
-def assert_all_is_there(bucket):
-    """bucket: a folder with what the storage holds."""
-    records = sorted((bucket / "results").rglob("*.parquet"))
-    assert len(records) == 6 and all(record.read(path) for path in records)
-    drawn = {path.name for path in (bucket / "figures" / "smoke" / "mini").iterdir()}
-    assert {"regret.png", "regret.csv", "verdicts.json"} <= drawn
-
-
-@pytest.mark.slow
-def test_files_come_by_a_folder_that_all_jobs_reach(tmp_path):
-    bucket = tmp_path / "bucket"
-    bucket.mkdir()
-    run_in_folders(tmp_path, "fs", str(bucket))
-    assert_all_is_there(bucket)
-
-
 @pytest.mark.slow
 def test_files_come_by_s3_as_in_the_profile_of_kubernetes(tmp_path, monkeypatch):
     # here, for both take as long to load as many a test
@@ -92,4 +76,7 @@ def test_files_come_by_s3_as_in_the_profile_of_kubernetes(tmp_path, monkeypatch)
         path.parent.mkdir(parents=True, exist_ok=True)
         client.download_file("noregret", found["Key"], str(path))
     server.stop()
-    assert_all_is_there(tmp_path / "bucket")
+    records = sorted((tmp_path / "bucket" / "results").rglob("*.parquet"))
+    assert len(records) == 6 and all(record.read(path) for path in records)
+    drawn = {path.name for path in (tmp_path / "bucket" / "figures" / "smoke" / "mini").iterdir()}
+    assert {"regret.png", "regret.csv", "verdicts.json"} <= drawn

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior, bless
 from algorithms.parts.arms.bless import leverage
+from tests.algorithms.grouped import rng
 
 BANDWIDTH, LAM = 0.5, 0.5
 
@@ -16,10 +17,6 @@ def table(n=300, seed=0):
     centres = draw.random((6, 2)) * 4
     close = centres[draw.integers(6, size=n - 10)] + 0.1 * draw.standard_normal((n - 10, 2))
     return np.vstack([close, draw.random((10, 2)) * 8])
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def exact(K, ridge):
@@ -66,62 +63,6 @@ def test_it_is_never_empty(qbar, n):
     sizes = [bless(kernel, np.arange(n), LAM, qbar, rng(seed)).sum() for seed in range(50)]
     assert min(sizes) >= 1
     assert qbar > 1e-6 or max(sizes) == 1
-
-
-@pytest.fixture
-def rounds(monkeypatch):
-    """(dictionary, p, arms, ridge, scores) of every round from now on."""
-    seen = []
-
-    def spy(kernel, dictionary, p, arms, ridge):
-        score = leverage(kernel, dictionary, p, arms, ridge)
-        seen.append((dictionary, p, arms, ridge, score))
-        return score
-
-    monkeypatch.setitem(bless.__globals__, "leverage", spy)  # the function hides its module
-    return seen
-
-
-def preselection(qbar, ridge):
-    """The probability with which a round looks at a pull at all, of a kernel with k(x, x) = 1."""
-    return min(qbar / (1 + ridge), 1.0)
-
-
-def test_weights_times_the_preselection_make_the_gram_matrix_right_on_average(rounds):
-    """In every round the sum of f over the dictionary, each member over its probability, estimates
-    the sum over all. The weights lack the preselection, as in the authors' code: it is 1 in the
-    last rounds.
-    """
-    points, repeats = table(), 120
-    f = np.column_stack([np.ones(300), points, points[:, 0] > 4.5])
-    for seed in range(repeats):
-        bless(GaussianTable(points, BANDWIDTH), np.arange(300), LAM, 20.0, rng(seed))
-    per_run, before = len(rounds) // repeats, 1.0
-    assert per_run == 5  # ceil(ln 300) - 1
-    for number in range(per_run):
-        runs = rounds[number::per_run]
-        members = chosen(runs, number)
-        estimates = np.array([(f[d[own]] / p[own, None]).sum(axis=0) for d, p, own in members])
-        error = estimates.std(axis=0, ddof=1) / np.sqrt(repeats) / before
-        expected = f[1 if number == 0 else 0 :].sum(axis=0)
-        assert (abs(estimates.mean(axis=0) / before - expected) <= 4.5 * error + 1e-9).all()
-        assert (error[:3] < 0.03 * f[:, :3].sum(axis=0)).all()
-        before = preselection(20.0, runs[0][3])
-    assert before == preselection(20.0, rounds[per_run - 2][3]) == 1.0
-
-
-def chosen(runs, number):
-    """Members and weights of a round's dictionaries; the first one always holds the first pull."""
-    for dictionary, p, *_ in runs:
-        yield dictionary, p, (dictionary > 0) if number == 0 else np.ones(len(p), dtype=bool)
-
-
-@pytest.mark.parametrize(("n", "expected"), [(1, 0), (2, 0), (3, 1), (20, 2), (21, 3), (2000, 7)])
-def test_as_many_rounds_as_the_authors_code(rounds, n, expected):
-    """ceil(ln n) regularisations, the first of which belongs to the first dictionary."""
-    points = np.linspace(0, 1, n)[:, None]
-    bless(GaussianTable(points, BANDWIDTH), np.arange(n), LAM, 2.0, rng())
-    assert len(rounds) == expected
 
 
 @pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 8.0), (0.5, 3.0)])

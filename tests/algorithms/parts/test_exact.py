@@ -2,8 +2,6 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from algorithms.parts.arms import ExactPosterior, GaussianTable, TextbookPosterior
@@ -187,25 +185,6 @@ def test_a_draft_leaves_the_original_alone_and_shrinks_as_the_real_thing_does(sm
         assert_array_equal(original.variance, twin.variance)
         assert_array_equal(draft.variance, reached)
         assert_allclose(reached, original.variance, rtol=1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.integers(0, 11), min_size=1, max_size=40),
-    st.integers(0, 5),
-    st.sampled_from([1e-4, 1e-2, 1.0]),
-)
-def test_variance_never_grows_and_never_leaves_its_band(x, seed, lam):
-    posterior = exact(np.random.default_rng(seed).random((12, 2)), lam, [], [])
-    for s, arm in enumerate(x):
-        before = posterior.variance.copy()
-        posterior.add(arm, 1.0)
-        assert (posterior.variance <= before).all()
-        n = x[: s + 1].count(arm)
-        # a ridge leverage score: n pulls of one arm share 1
-        assert posterior.variance_of(arm) <= (1 + 1e-9) / n
-        # no more can be known than if all were its pulls
-        assert posterior.variance_of(arm) >= (1 - 1e-6) / (lam + s + 1)
 
 
 def test_duplicated_rows_are_one_arm_to_the_posterior(smooth):

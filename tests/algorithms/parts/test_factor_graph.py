@@ -1,4 +1,4 @@
-"""The graph of the paper's example, messages sent one by one, Theorem 3.5 where it holds."""
+"""The graph of the paper's example, and messages sent one by one."""
 
 from collections import defaultdict
 
@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from algorithms.parts.factors.decomposition import random_partition, singletons
 from algorithms.parts.factors.factor_graph import FactorGraph
 
 EXAMPLE = ((0, 2), (1,), (1, 2), (0, 2))  # eq. (19), counted from 0
@@ -72,24 +71,6 @@ def test_vectors_equal_messages_sent_one_by_one(graph, seed):
             assert of.sizes[i] == len(heard[i])
 
 
-@settings(max_examples=120, deadline=None)
-@given(st.data())
-def test_theorem_3_5_for_the_sum_of_variances(data):
-    graph = data.draw(graphs())
-    some, F = st.one_of(st.just(0.0), st.floats(1e-3, 1e3)), len(graph.factors)
-    sigma = np.array(data.draw(st.lists(some, min_size=F, max_size=F)))
-    middle, rounding = graph.exploration(sigma**2), 1 + 1e-12
-    assert np.linalg.norm(sigma) <= middle * rounding and middle <= sigma.sum() * rounding
-
-
-@pytest.mark.parametrize("F", [1, 2, 5])
-def test_the_two_ends_of_theorem_3_5_are_reached(F):
-    sigma = np.arange(F, dtype=float)
-    everyone, nobody = FactorGraph.of([(0,)] * F, 1), FactorGraph.of(singletons(F), F)
-    assert_allclose(everyone.exploration(sigma**2), np.linalg.norm(sigma))
-    assert_allclose(nobody.exploration(sigma**2), sigma.sum())
-
-
 def test_sums_of_nothing_are_nothing_however_large_the_own_term():
     graph = FactorGraph.of(((0, 1), (1,), (2,)), 3)
     assert_array_equal(graph.neighbour_sums(np.array([1e300, 0.1, 5.0])), [0.1, 1e300, 0.0])
@@ -112,16 +93,3 @@ def test_one_round_on_the_example_by_hand():
     sums = graph.neighbour_sums(np.array([1.0, 10.0, 100.0, 1000.0]))
     assert_allclose(sums, [1100, 100, 1011, 101])
     assert_allclose(graph.exploration(np.array([9.0, 4.0, 16.0, 18.0])), 2 + 2**0.5 + 5**0.5 + 2)
-
-
-def test_blocks_explore_like_decompositions_apart_and_agree_on_all():
-    rng = np.random.default_rng(0)
-    decompositions = [random_partition(rng, 6, largest=6) for _ in range(3)]
-    decompositions.append(EXAMPLE + singletons(6))
-    factors = [factor for decomposition in decompositions for factor in decomposition]
-    blocks = np.repeat(np.arange(4), [len(decomposition) for decomposition in decompositions])
-    graph, variances = FactorGraph.of(factors, 6, blocks), rng.random((5, len(factors)))
-    apart = [FactorGraph.of(decomposition, 6) for decomposition in decompositions]
-    alone = [g.exploration(variances[:, blocks == b]) for b, g in enumerate(apart)]
-    assert_allclose(graph.exploration(variances), np.sum(alone, axis=0))
-    assert_array_equal(graph.degrees, sum(g.degrees for g in apart))

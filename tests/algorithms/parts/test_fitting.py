@@ -20,16 +20,13 @@ from algorithms.parts.processes.fitting import (
 )
 from algorithms.parts.processes.gp import log_evidence
 from algorithms.parts.processes.kernels import Model, bounded, gamma_priors, scikit_optimize
+from tests.algorithms.grouped import rng
 
 RANGES = {
     "lengthscale": (0.05, 2.0, 4.0),
     "outputscale": (0.05, 1.0, 20.0),
     "noise": (1e-6, 1e-3, 1.0),
 }
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def tensors(n, d, seed=0):

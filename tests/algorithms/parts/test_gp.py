@@ -1,17 +1,15 @@
-"""Evidence and posterior against SciPy, scikit-learn, GPyTorch and conditioning from scratch."""
+"""Evidence and posterior against SciPy, scikit-learn and conditioning from scratch."""
 
 import pickle
 
 import numpy as np
 import pytest
 import torch
-from gpytorch.mlls import ExactMarginalLogLikelihood
 from numpy.testing import assert_allclose
 from scipy import stats
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern, WhiteKernel
 
-from algorithms.parts.processes.exchange import as_gpytorch
 from algorithms.parts.processes.gp import GRAMS, Posterior, log_evidence
 from algorithms.parts.processes.kernels import bounded, gamma_priors
 
@@ -39,23 +37,6 @@ def test_the_evidence_is_a_gaussian_density(n, d):
     expected = stats.multivariate_normal(np.full(n, MEAN), K).logpdf(y.numpy())
     assert_allclose(log_evidence(model, X, y), expected, rtol=1e-10)
     assert_allclose(Posterior.of(model, X, y).log_evidence, expected, rtol=1e-10)
-
-
-def test_the_gradient_of_the_evidence_is_gpytorchs():
-    (X, y), slopes = data(40, 3), []
-    for ours in (True, False):
-        model = known(3)
-        exact = as_gpytorch(Posterior.of(model, X, y)).train()
-        model.requires_grad_()
-        if ours:
-            value = log_evidence(model, X, y)
-        else:
-            priors = model.log_prior()  # which GPyTorch adds to the evidence
-            value = 40 * ExactMarginalLogLikelihood(model.likelihood, exact)(exact(X), y) - priors
-        free = [model.get_parameter(name) for name in model.free]
-        slopes.append([value.detach(), *torch.autograd.grad(value, free)])
-    for our, their in zip(*slopes, strict=True):
-        assert_allclose(our, their, rtol=1e-8)
 
 
 @pytest.mark.parametrize("blocks", [(1,), (5, 1, 9), (20,)])

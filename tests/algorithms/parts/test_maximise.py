@@ -18,12 +18,9 @@ from algorithms.parts.search.maximise import (
     line,
     maximise,
 )
+from tests.algorithms.grouped import rng
 
 SEARCH = {"raw": 64, "starts": 4, "steps": 200}
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
 
 
 def bowl(top, stretch=None):

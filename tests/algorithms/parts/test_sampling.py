@@ -12,10 +12,7 @@ from algorithms.parts.numerics.sampling import (
     sobol,
     uniform,
 )
-
-
-def rng(seed=0):
-    return np.random.default_rng(seed)
+from tests.algorithms.grouped import rng
 
 
 @pytest.mark.parametrize("design", [uniform, sobol, latin_hypercube])

@@ -2,8 +2,7 @@
 judges claims.
 
 Rates are shares of REPEATS claims, each judged whole, over curves that the paired noise of a seed
-moves together. A rate that is known must lie within four Monte-Carlo errors of it; a bound may be
-missed by as much.
+moves together. A rate that is known must lie within four Monte-Carlo errors of it.
 """
 
 from itertools import product
@@ -22,7 +21,6 @@ from workflow.judge.outcomes import CONTRADICTED, REPRODUCED
 from workflow.measure.statistics import (
     ENOUGH,
     LEVEL,
-    critical_difference,
     interval,
     looks,
     share,
@@ -107,10 +105,10 @@ def error(rate, repeats=REPEATS):
     return 4 * np.sqrt(rate * (1 - rate) / repeats)
 
 
-def at_level(n, repeats=REPEATS):
+def at_level(n):
     """The rate of the last look at n seeds, where what an earlier look decided must hold, too."""
     level = looks(n)[-1].level
-    return pytest.approx(level, abs=error(level, repeats))
+    return pytest.approx(level, abs=error(level))
 
 
 # no effect
@@ -122,32 +120,6 @@ def test_without_an_effect_each_side_is_decided_for_at_the_last_looks_level(n):
     found = judged(shifted(n, 0, 0), n)
     assert reproduced(found) == at_level(n)
     assert contradicted(found) == at_level(n)
-
-
-@SEEDS
-def test_without_an_effect_a_claim_about_four_is_contradicted_in_at_most_5_percent(n):
-    found = judged(shifted(n, 0, 0, 0, 0, 0), n, FAMILY, repeats=REPEATS // 2)
-    assert 0.005 < contradicted(found) <= LEVEL + error(LEVEL, REPEATS // 2)
-    assert reproduced(found) <= 0.02  # the claim needs all four
-
-
-@SEEDS
-def test_one_false_comparison_among_true_ones_is_let_through_at_that_level(n):
-    """The worst case of a claim about all: one is false, the others are beyond doubt."""
-    found = judged(shifted(n, 0, 0, 50, 50, 50), n, FAMILY, repeats=REPEATS // 2)
-    assert reproduced(found) == at_level(n, REPEATS // 2)
-
-
-@SEEDS
-def test_by_rank_too(n):
-    """Runs that find nothing feasible, half of them on either side."""
-
-    def draw(rng):
-        return {
-            name: np.where(rng.random(n) < 0.5, np.inf, rng.standard_normal(n)) for name in "AB"
-        }
-
-    assert reproduced(judged(draw, n, repeats=REPEATS // 2)) <= LEVEL + error(LEVEL, REPEATS // 2)
 
 
 # at the border of what is tolerated
@@ -214,38 +186,6 @@ def test_what_shares_of_few_seeds_can_show():
     assert [hits for hits in range(11) if share(hits, 10, at_least=0.9).p <= LEVEL] == []
 
 
-# skewed values
-
-
-@SEEDS
-def test_curves_of_the_same_skewed_distribution_are_told_apart_in_at_most_5_percent(n):
-    """Regrets are lognormal; the difference of two equal curves is symmetric all the same."""
-
-    def draw(rng):
-        return {name: rng.lognormal(0, 1, n) for name in "AB"}
-
-    assert reproduced(judged(draw, n)) <= LEVEL + error(LEVEL)
-
-
-@SEEDS
-def test_skewed_differences_are_a_limit_of_the_tests(n):
-    """Equal means and a lognormal difference: too often significant towards its short tail, too
-    rarely towards its long one.
-
-    Neither test is valid here, since both ask for symmetry: a claim may then be called reproduced
-    in 15 to 25 % of the cases.
-    """
-
-    def draw(rng):
-        return {"A": rng.lognormal(0, 1, n) - np.exp(0.5), "B": np.zeros(n)}
-
-    short = judged(draw, n, LESS, repeats=REPEATS // 2)
-    long = judged(draw, n, {**LESS, "test": "more"}, repeats=REPEATS // 2)
-    assert 0.10 < reproduced(short) < 0.30
-    assert 0.05 < np.mean([verdict.comparisons[0].p_flip <= LEVEL for verdict in short]) < 0.25
-    assert reproduced(long) < 0.03
-
-
 # an effect
 
 
@@ -261,14 +201,7 @@ def test_power_is_that_of_the_noncentral_t(n):
     assert contradicted(found) == 0
 
 
-@SEEDS
-def test_an_effect_on_the_other_side_is_contradicted_as_often(n):
-    expected = {5: 0.8619, 10: 0.9896}[n]
-    found = judged(shifted(n, 1.5, 0), n, repeats=REPEATS // 2)
-    assert contradicted(found) == pytest.approx(expected, abs=error(expected, REPEATS // 2))
-
-
-# intervals and ranks
+# intervals
 
 
 @pytest.mark.parametrize("n", [3, ENOUGH, 10])
@@ -279,14 +212,6 @@ def test_intervals_cover_as_often_as_they_say(n):
     low, high = wald(drawn)
     expected = 1 - 2 * stats.t.sf(1.96, n - 1)
     assert_allclose(np.mean((low <= 0) & (high >= 0)), expected, atol=error(0.88, 20000))
-
-
-@pytest.mark.parametrize(("problems", "curves"), [(4, 5), (6, 9), (12, 6)])
-def test_ranks_without_an_effect_are_told_apart_in_at_most_5_percent(problems, curves):
-    drawn = np.random.default_rng(problems).random((2000, problems, curves))
-    means = 1 + drawn.argsort(axis=2).argsort(axis=2).mean(axis=1)
-    apart = np.ptp(means, axis=1) >= critical_difference(curves, problems)
-    assert np.mean(apart) <= LEVEL + error(LEVEL, 2000)
 
 
 def test_the_stand_in_is_faithful():

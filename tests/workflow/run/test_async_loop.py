@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.workflow.run.scripted import Scripted, alone, built, is_prefix, noise, problem
+from tests.workflow.run.scripted import Scripted, alone, built, noise, problem
 from workflow.run import async_loop, loop
 from workflow.trace import record
 from workflow.trace.seeds import rng
@@ -148,16 +148,6 @@ def test_the_noise_is_that_of_the_order_of_beginning(toy):
         assert_array_equal(columns["y"], alone(toy, columns["query"], first=0))
         # some ended before others that had begun earlier
         assert workers == 1 or (np.diff(columns["query"]) < 0).any()
-
-
-def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy):
-    def columns(budget):
-        return finished(toy, begun(toy, arms_case), budget, workers=4).columns()
-
-    long = columns(30)
-    for budget in (2, 13):
-        short = columns(budget)
-        assert len(short["y"]) == budget and is_prefix(short, long)
 
 
 def test_a_pickle_in_the_middle_continues_with_the_identical_trace(arms_case, toy):

@@ -2,7 +2,6 @@
 
 import errno
 import os
-import platform
 import shutil
 import signal
 import subprocess
@@ -135,26 +134,6 @@ def test_who_may_not_wait_is_refused_and_a_process_that_is_ended_leaves_no_lease
     assert len(checkpoints(state)) == 1
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="names of x86 kernels")
-def test_a_run_that_was_cut_starts_anew_on_other_kernels_and_says_which(prepared, copy, tmp_path):
-    """Gone on with, it would have a trace that neither of them gives."""
-    path = copy / "workflow" / "trace" / "one_path.py"
-    code = path.read_text()
-    path.write_text(code.replace("Haswell", "Prescott").replace(one_path.LEVEL, "another path"))
-    running = begun(copy, tmp_path)
-    running.kill()
-    running.wait()
-    path.write_text(code)
-    again = run(copy, *LONG)
-    assert again.returncode == 0
-    assert f"expected kernels {one_path.LEVEL}, found another path" in again.stderr
-    assert "continues after" not in again.stderr
-    whole = copy / "whole.parquet"
-    assert run(prepared, *LONG, "-o", str(whole)).returncode == 0
-    assert trace(copy / PLACE) == trace(whole)
-
-
 def test_a_stale_record_is_kept_in_the_store_and_in_a_file_of_the_users_refused(prepared, tmp_path):
     path = tmp_path / "run.parquet"
     header = {"digest": "of other code", "status": "complete", "seed": 0}
@@ -213,22 +192,6 @@ def test_where_there_are_no_hard_links_a_record_is_copied(tmp_path, monkeypatch)
     by_digest.write(place, tmp_path, header, {"evaluation": np.arange(3)})
     kept = by_digest.place(tmp_path, header)
     assert trace(place) == trace(kept) and not place.samefile(kept)
-
-
-def test_a_half_written_file_is_refused_and_left_alone(prepared, tmp_path):
-    path, content = tmp_path / "run.parquet", b"PAR1 half a file"
-    path.write_bytes(content)
-    found = run(prepared, *SMOKE, "-o", str(path))
-    assert found.returncode == 1
-    assert "error:" in found.stderr
-    assert "move it away" in found.stderr
-    assert path.read_bytes() == content
-    path.unlink()
-    inodes = set()
-    for _ in range(2):  # what is whole and of this code is kept
-        assert run(prepared, *SMOKE, "-o", str(path)).returncode == 0
-        inodes.add(path.stat().st_ino)
-    assert len(inodes) == 1 and [made.name for made in tmp_path.iterdir()] == ["run.parquet"]
 
 
 @pytest.fixture

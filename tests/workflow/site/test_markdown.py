@@ -1,5 +1,5 @@
-"""Markdown becomes the markup that CommonMark and GitHub's tables say, and no text becomes markup
-that is not meant.
+"""What this site makes of headings, tables, code, HTML, links and pictures in Markdown, and that no
+text becomes markup that is not meant.
 """
 
 from __future__ import annotations
@@ -19,40 +19,28 @@ def made(text: str) -> str:
 
 def test_a_text_becomes_its_markup():
     for text, markup in [
-        ("one\ntwo\n\nthree", "<p>one\ntwo</p>\n<p>three</p>"),
         ("# A *b*", "<h1>A <em>b</em></h1>"),
         (
             "# t\n## A `b`, c\n## A b c",
             '<h1>t</h1>\n<h2 id="a-b-c">A <code>b</code>, c</h2>\n<h2 id="a-b-c-1">A b c</h2>',
         ),
         ("# t\n## Content", '<h1>t</h1>\n<h2 id="content-1">Content</h2>'),
-        ("- a\n  goes on\n- b", "<ul>\n<li>a\ngoes on</li>\n<li>b</li>\n</ul>"),
-        ("- a\n  - b\n- c", "<ul>\n<li>a\n<ul>\n<li>b</li>\n</ul>\n</li>\n<li>c</li>\n</ul>"),
-        ("2. a\n3. b", '<ol start="2">\n<li>a</li>\n<li>b</li>\n</ol>'),
         (
             "1. a\n\n   ```\n   x\n\n   y\n   ```\n2. b",
             '<ol>\n<li>\n<p>a</p>\n<pre tabindex="0"><code>x\n\ny\n</code></pre>\n</li>\n'
             "<li>\n<p>b</p>\n</li>\n</ol>",
         ),
-        ("in the year\n1984. It was", "<p>in the year\n1984. It was</p>"),
-        ("text\n- item", "<p>text</p>\n<ul>\n<li>item</li>\n</ul>"),
-        ("> a\n> b", "<blockquote>\n<p>a\nb</p>\n</blockquote>"),
-        ("a\n\n---\n\nb", "<p>a</p>\n<hr>\n<p>b</p>"),
         (
             "```bash\na < b  # **c**\n<!-- d -->\n```",
             '<pre tabindex="0"><code>a &lt; b  # **c**\n&lt;!-- d --&gt;\n</code></pre>',
         ),
         ("a <!-- gone\ngone --> b", "<p>a  b</p>"),
-        ("**a *b* c** and 2 * 3 * 4", "<p><strong>a <em>b</em> c</strong> and 2 * 3 * 4</p>"),
-        ("f(a='\\*', b='\\*', **more)", "<p>f(a='*', b='*', **more)</p>"),
-        ("`a*b*` \\*c\\* `` d`e ``", "<p><code>a*b*</code> *c* <code>d`e</code></p>"),
         ("[a `b`](c.md#d)", '<p><a href="at/c.md#d">a <code>b</code></a></p>'),
         ("[a](../no.py)", '<p><a href="at/../no.py">a</a></p>'),
         ("[a](no.py)", "<p>a</p>"),
         ("[`no.py`](no.py)", "<p><code>no.py</code></p>"),
         ("![a *b*](c.png)", '<p><img src="c.png" alt="a b"></p>'),
         ("<https://x.y/z>", '<p><a href="at/https://x.y/z">https://x.y/z</a></p>'),
-        ("a &lt; b &amp; c & d", "<p>a &lt; b &amp; c &amp; d</p>"),
         ("<script>1</script>", "<p>&lt;script&gt;1&lt;/script&gt;</p>"),
     ]:
         assert made(text) == markup

@@ -120,22 +120,6 @@ def test_the_counter_example_in_closed_form():
         assert (direct, study) == pytest.approx((ratio, ratio), abs=6e-5)
 
 
-def test_posteriors_of_factors_against_dense_conditioning():
-    draw = np.random.default_rng(0)
-    factors = ((0, 1), (1, 2), (3,))
-    kernel = Kernel(np.array([1.0, 2.0, 0.5]), np.array([0.3, 0.7, 0.4]), 0.06)
-    X, x = draw.random((9, 4)), draw.random((1, 4))
-    K, k = gram(factors, kernel, X, X), gram(factors, kernel, X, x)[:, :, 0]
-    from_sums = np.diag(kernel.outputscale) - k @ np.linalg.solve(K.sum(0) + 0.06 * np.eye(9), k.T)
-    from_outputs = [
-        a - q @ np.linalg.solve(G + 0.02 * np.eye(9), q)
-        for a, G, q in zip(kernel.outputscale, K, k, strict=True)
-    ]
-    known = factors, kernel, X, x[0]
-    assert_allclose(variance_bounds.from_sums(*known), from_sums, rtol=1e-9, atol=1e-12)
-    assert_allclose(variance_bounds.from_outputs(*known), from_outputs, rtol=1e-9)
-
-
 def test_given_sums_factors_are_correlated_and_sigma_is_another():
     found = bounds(graphs=0, posteriors=50)
     correlated = found["kind"] == variance_bounds.CORRELATED
