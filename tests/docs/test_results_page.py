@@ -65,11 +65,19 @@ def claim(paper, name):
     return found
 
 
+def one_draw_for_each_arm():
+    """The share of uniform search's regret at which BBKB ends on Cadata under `per-arm`."""
+    table = (ROOT / "figures/reference/bbkb/diagnostics.md").read_text(encoding="utf-8")
+    (row,) = re.findall(r"^\| cadata \| Global-BBKB \| per-arm \|.*", table, re.MULTILINE)
+    return float(row.split("|")[6])
+
+
 def misses():
-    """In how many of 100 instances ADMM misses the maximum, at its tolerance for runs."""
-    found = claim("dumbo", "theorem-5-1")["comparisons"]
-    (loose,) = [one["effect"] for one in found if "0.001" not in one["what"]]
-    return [100 * (1 - loose)]
+    """In how many of 100 instances ADMM misses the maximum, at two tolerances."""
+    found = sorted(
+        claim("dumbo", "theorem-5-1")["comparisons"], key=lambda one: "0.001" in one["what"]
+    )
+    return [100 * (1 - one["effect"]) for one in found]
 
 
 def dumbo(which):
@@ -87,6 +95,9 @@ SAID = {  # what the page says, with a group for each number, and what these are
     r"ends at ([\d.]+) of uniform search's regret; the poster has ([\d.]+)\.": (
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata")
     ),
+    r"ends at ([\d.]+)\. So does one draw for each arm alone\.": (
+        lambda: [one_draw_for_each_arm()]
+    ),
     r"`variance` lies \[a factor of ([\d.]+)\]\S* from the poster": lambda: [
         factor("bbkb", "tables", "variance")
     ],
@@ -96,14 +107,14 @@ SAID = {  # what the page says, with a group for each number, and what these are
     r"Reading `variance`, [^.]*\.01 [^.]* ends at ([\d.]+)\.": (
         lambda: fit("bbkb", "tables", "Global-BBKB", "cadata", "variance")[:1]
     ),
-    r"Regret \[is then\]\S+ ([\d.]+) to ([\d.]+) times that of GP-UCB": share_of_gp_ucb,
+    r"has \[([\d.]+) to ([\d.]+)\]\S+ times the regret of GP-UCB": share_of_gp_ucb,
     r"learns nothing, ends at (\d+) and (\d+):": (
         lambda: [ends(problem, "average-of-5").mean() for problem in ("powell", "rastrigin")]
     ),
     r"On Powell and Rastrigin our DuMBO ends at (\d+) and (\d+);": lambda: dumbo(0),
     r"our DuMBO ends at [^;]*; the paper has (\d+) and (\d+)\.": lambda: dumbo(1),
     r"a fifth of the regret \((\d+) against (\d+); published is (\d+)\)": decomposing_powell,
-    r"maximum in (\d+) of 100 small instances": misses,
+    r"maximum in (\d+) of 100 small instances, and in (\d+) at a tight tolerance": misses,
     r"was 2\.96 on other kernels, and is ([\d.]+) on these": lambda: [
         ends("rover", "DuMBO").mean()
     ],
@@ -177,8 +188,9 @@ def test_eleven_batches_exceed_their_bound_ten_of_two_arms():
 
 
 def test_the_leaders_of_today_are_those_of_the_table():
-    said = "LCBO leads on its tasks, NGOpt and LogEI on DuMBO's functions, DuMBO and TuRBO on its"
-    assert f"{said} applications, scaled GP-EI on GO-UCB's." in PAGE
+    assert "LCBO leads on its tasks, DuMBO and TuRBO on DuMBO's applications, others" in PAGE
+    said = "are NGOpt and LogEI on DuMBO's functions, Optuna-TPE in classifier tuning, scaled GP-EI"
+    assert f"{said} on GO-UCB's functions." in PAGE
     table = (ROOT / "docs" / "which-method.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| ([\w@-]+) \| (.*) \|$", table, re.MULTILINE)
     shares = {
@@ -191,7 +203,8 @@ def test_the_leaders_of_today_are_those_of_the_table():
         has = {name: float(one[column][1]) for name, one in shares.items() if one[column]}
         return set(sorted(has, key=has.get)[-many:])
 
-    assert best(0, 1) == {"GP-EI@scaled"} and best(2, 2) == {"NGOpt", "LogEI"}
+    assert best(0, 1) == {"GP-EI@scaled"} and best(1, 1) == {"Optuna-TPE"}
+    assert best(2, 2) == {"NGOpt", "LogEI"}
     assert best(3, 2) == {"DuMBO", "TuRBO"} and best(4, 1) == {"LCBO"}
 
 
