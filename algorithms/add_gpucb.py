@@ -32,7 +32,7 @@ from algorithms.parts.search.exploration import DIMS, Width
 class ADDGPUCB(Optimizer):
     """Fits one scale a variable and queries where every mean + beta^(1/2) sigma is largest.
 
-    Use ADD-GPUCB where each variable acts by itself.
+    Use ADD-GPUCB as a baseline: to it each variable acts by itself.
 
     `beta_dims` says whether beta grows with the size of a factor, 1, or with that of the domain,
     and `gram` with which noise variables are predicted: see `additive_process.GRAMS`.

@@ -38,8 +38,7 @@ class BBKB(Optimizer):
     """Fills a batch on a frozen sketch until the posterior may have drifted by C, then draws a new
     dictionary.
 
-    Use it over a table of many arms if evaluations run in batches and an exact posterior is too
-    slow.
+    Use it over a table of many arms if evaluations run in batches.
     """
 
     domains = (Arms,)

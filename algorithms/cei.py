@@ -29,7 +29,7 @@ from algorithms.parts.search.adam import AdamClimbSettings, maximise_by_adam
 class CEI(Optimizer):
     """One query at a time where constrained improvement is expected, all over the cube.
 
-    Use it for few variables under constraints; for many of them LCBO goes further.
+    Use it for few variables under constraints, and as a baseline for many.
     """
 
     domains = (Box,)

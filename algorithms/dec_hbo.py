@@ -30,7 +30,7 @@ class DECHBO(Optimizer):
     """Samples decompositions into factors of few variables and queries where max-sum takes the sum
     of their bounds.
 
-    Use DEC-HBO where at most two or three variables act together.
+    Use DEC-HBO as a baseline: to it at most two or three variables act together.
 
     `beta_dims` says whether beta grows with the size of each factor or with that of the domain, and
     `gram` with which noise factors are predicted: see `additive_process.GRAMS`.

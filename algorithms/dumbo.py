@@ -48,7 +48,7 @@ OUTPUTS = {"sum": False, "factors": True}
 class DuMBO(Optimizer):
     """Queries where ADMM takes the factors of an additive upper confidence bound, eqs. (8) and (9).
 
-    Use DuMBO for many variables that act in groups, which the data tell or which are known.
+    Use DuMBO for a hundred evaluations of tens of variables, if a query may take a second.
 
     `decomposition` is the known one, or `mcmc` or `random` to sample as many as `partitions` says.
     `outputs` says whether factors are learnt from their sum, or each from its own observed outputs.

@@ -42,6 +42,8 @@ SPACES = {name: name for name in (UNBOUNDED, UNIT)}
 class OracleSettings:
     """The regression oracle of eq. (2), full-batch descent on the mean squared error: `oracle`.
 
+    App. D.1 has stochastic descent, without the size of a batch (assumption `oracle-steps`).
+
     calls: once, after Phase I (liu2023goucb, Alg. 1, Phase I l. 5), or every-round.
     rate: length of a step, in the units of the weights (liu2023goucb, App. D.1: 1e-11).
     steps: of each descent (liu2023goucb, App. D.1: 2000).

@@ -21,9 +21,9 @@ class GPBUCB(Optimizer):
     """Fills a batch by hallucinating that pulls show their mean, until the variances may have
     drifted by C.
 
-    Use it over a table of some thousand arms if evaluations run in batches. `rule` is "product"
-    (BBKB Prop. 2, what Desautels et al. use) or "sum" (BBKB Lemma 1 on the exact variance, which
-    App. A.4 calls an improved GP-BUCB).
+    Use it over a table of up to some ten thousand arms if evaluations run in batches. `rule` is
+    "product" (BBKB Prop. 2, what Desautels et al. use) or "sum" (BBKB Lemma 1 on the exact
+    variance, which App. A.4 calls an improved GP-BUCB).
     """
 
     domains = (Arms,)

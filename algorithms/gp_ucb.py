@@ -16,7 +16,7 @@ from algorithms.parts.search.bounds import Confidence
 class GPUCB(Optimizer):
     """Pulls the arm with the largest upper confidence bound of an exact posterior, one at a time.
 
-    Use it over a table of some thousand arms, one pull after another.
+    Use it over a table of up to some ten thousand arms, one pull after another.
     """
 
     domains = (Arms,)

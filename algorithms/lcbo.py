@@ -64,7 +64,7 @@ class AcquisitionSettings:
 
     selection: joint (jing2026lcbo, Alg. 1 l. 6), or greedy, one point after another.
     condition: data, or data-and-repeats, what eq. (13) conditions on besides Z_2.
-    measure: posterior-trace (eq. (12)), or less-prior-trace, what the data took off.
+    measure: posterior-trace (eq. (13)), or less-prior-trace, what the data took off.
     temperature: of the smooth maximum over the models, in the units of the traces.
     delta: half the side of the box around the iterate, in units of the cube (Table 1).
     """

@@ -136,7 +136,7 @@ class Known:
 class LineBO(Optimizer):
     """Maximises the upper confidence bound on a grid of one line until that line is over.
 
-    Use it for many variables, if a query must take milliseconds. `directions` are random,
+    Use it as a baseline: here its mean mostly ends behind random search. `directions` are random,
     coordinate or ascent, and `beta` multiplies sigma. The `surrogate` is "known" or the name of one
     that is fitted, for which `known` counts for nothing. `gram` says with which noise it predicts:
     see `gp.GRAMS`.

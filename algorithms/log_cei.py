@@ -81,8 +81,8 @@ class Goal(NamedTuple):
 class LogCEI(Optimizer):
     """One query at a time where constrained improvement is expected, all over the cube.
 
-    Use it for few evaluations of up to some twenty variables under constraints. Processes of y and
-    of every g are fitted anew to all that was told; what is pending is believed at their means.
+    Use it for few evaluations of few variables under constraints. Processes of y and of every g are
+    fitted anew to all that was told; what is pending is believed at their means.
     """
 
     domains = (Box,)

@@ -27,7 +27,7 @@ class NevergradNGOpt(Optimizer):
     """One query at a time, planned in `tell`; where it is pending, a uniform one, which the search
     hears of as of a point that it did not ask for.
 
-    Use it for a smooth function without noise, if a query must take milliseconds.
+    Use it if there is no noise and a query must take milliseconds.
     """
 
     domains = (Box,)

@@ -29,8 +29,8 @@ class OptunaSampler(Optimizer):
     """One query at a time, the next trial of a study that maximises y; g are its constraints and
     what is pending its running trials.
 
-    Use `gp` for a hundred evaluations of an application, and `tpe` for functions with steps. Until
-    it knows `startup` trials Optuna draws at random.
+    Use `gp` for a hundred evaluations of an application, and `tpe` if a query must take
+    milliseconds. Until it knows `startup` trials Optuna draws at random.
     """
 
     domains = (Box,)

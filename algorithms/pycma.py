@@ -28,7 +28,7 @@ class PyCMA(Optimizer):
     """Points of the present generation; where all of them are pending, further draws from its
     distribution, which it learns nothing from.
 
-    Use it for thousands of evaluations, or if a query must take less than a millisecond.
+    Use it if a query must take a millisecond or two.
     """
 
     domains = (Box,)

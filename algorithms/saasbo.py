@@ -90,7 +90,7 @@ class SAASBO(Optimizer):
     """One query at a time where the mean of the expected improvements under all draws is largest,
     whatever is pending.
 
-    Use it for a hundred evaluations of tens of variables, if a query may take seconds. One of the
+    Use it to study its prior, that few variables matter; a query takes seconds. One of the
     candidates is a point beside the best observation, moved by a normal draw of standard deviation
     `nudge` along every axis, in units of the box.
     """

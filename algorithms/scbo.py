@@ -48,7 +48,7 @@ class CentreSettings:
 class SCBO(Optimizer):
     """Batches of constrained Thompson samples from a box around the best point.
 
-    Use it for many variables under constraints, if evaluations run in batches.
+    Use it for many variables under constraints.
     """
 
     domains = (Box,)

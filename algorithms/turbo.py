@@ -48,7 +48,7 @@ class TuRBO(Optimizer):
     """Batches of Thompson samples from a box around the best point, in the shape of the
     length-scales.
 
-    Use it for many variables without constraints, if evaluations run in batches.
+    Use it for many variables without constraints.
     """
 
     domains = (Box,)

@@ -2,9 +2,10 @@
 
 Points, values and sense are one's own; the method behind it maximises on the unit cube or on rows
 of a standardised table (ARCHITECTURE.md, "Five conventions"). What is told waits here until the
-method is next asked and reaches it as one block, so that a history told point by point and one
-told at once are the same. Whatever a method draws comes from streams named by seed and count, and
-`ask` changes nothing but its generator, so that seed, settings and history are the whole state.
+method is next asked and reaches it as one block, so that a history told point by point and one told
+at once are the same, if nothing is asked in between. Whatever a method draws comes from streams
+named by seed and count, and `ask` changes nothing but its generator, so that seed, settings and
+history are the whole state.
 """
 
 from __future__ import annotations
@@ -541,10 +542,11 @@ class Optimizer:
         told, known = len(self._y), len(self._y) + len(self._pending)
         if told == 0 or known < self._settings.initial:
             most = room if told == 0 else min(room, self._settings.initial - known)
-            return self._fresh(self._design(1 if self._space.is_rounded else most))
-        method = self._taught()
-        self._asks += 1
-        answer = self._chosen(method, room)
+            answer = self._design(1 if self._space.is_rounded else most)
+        else:
+            method = self._taught()
+            self._asks += 1
+            answer = self._chosen(method, room)
         left = answer[~self._has_failed(answer)]
         return self._fresh(left) if len(left) else self._unfailed()
 

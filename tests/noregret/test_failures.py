@@ -67,6 +67,19 @@ def test_no_failed_row_is_asked_for_again(name):
     assert failed and len(set(failed)) == len(failed)
 
 
+def test_an_initial_row_that_failed_is_not_in_the_design_again():
+    rows = []
+
+    def f(row):
+        rows.append(int(row))
+        if row < 2:
+            raise RuntimeError("no solution here")
+        return float(row)
+
+    noregret.minimize(f, arms=TABLE[:6], x0=[0, 1], failures="skip", initial=6, evaluations=12)
+    assert rows.count(0) == rows.count(1) == 1 and set(rows) == set(range(6))
+
+
 def test_rows_that_fail_one_and_all_end():
     def f(row):
         if done:
