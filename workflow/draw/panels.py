@@ -239,7 +239,7 @@ def _panel(paper: Paper, store: Store, panel: FigureLine, looks: Mapping[str, Lo
             if one.x
         ],
         seeds=frozenset(len(values) for *_, values in read),
-        lengths=frozenset(curve.budget for curve in curves),
+        lengths=frozenset(min(curve.budget, panel.to or curve.budget) for curve in curves),
         missing=missing,
         elsewhere=[] if dotted else [label for label in _curves(panel) if label not in here],
         is_cut=any(

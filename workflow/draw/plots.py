@@ -150,12 +150,18 @@ def small_print(
     seeds = {n for panel in panels for n in panel.seeds}
     lengths = {n for panel in panels for n in panel.lengths}
     substitutes = sorted({said for panel in panels if (said := stood_in(panel.data))})
-    real = any(panel.data == "real" for panel in panels)
+    real = [panel.data == "real" for panel in panels]
     late = dict.fromkeys(part for panel in panels for part in panel.timeouts)
     processors = {processor for panel in panels for processor in panel.processors}
-    bands = dict.fromkeys(BANDS[panel.options.band] for panel in panels)
+    bands: dict[str, list[str]] = {}
+    for place, panel in enumerate(panels, 1):
+        bands.setdefault(BANDS[panel.options.band], []).append(str(place))
+    told = [
+        f"{band} in panel{'s' * (len(places) > 1)} {', '.join(places)}"
+        for band, places in bands.items()
+    ]
     dotted = isinstance(line, FigureLine) and line.kind == "dots"
-    shown = "one dot a seed" if dotted else " or ".join(bands)
+    shown = "one dot a seed" if dotted else "; ".join(told if len(bands) > 1 else bands)
     if any(barred := [bool(_ends(panel)) for panel in panels]):
         shown += ", at the end as bars" + ("" if all(barred) else " in some panels")
     parts = [
@@ -167,7 +173,7 @@ def small_print(
         _readings(panels),
         shown,
         says,
-        "real data" if real else "",
+        "real data" + " in some panels" * (not all(real)) if any(real) else "",
         unverified(panel.data for panel in panels),
         _listed("SUBSTITUTE:", substitutes, "; "),
         f"MADE BY OTHER CODE: {other}" if other else "",
@@ -549,8 +555,8 @@ def _draw_ends(ax: Axes, ends: Sequence[Drawn]) -> None:
         )
         marker = {"marker": line.look.marker or "_", "markersize": 4, "zorder": 3}
         ax.plot([x], [line.centre[-1]], **{**_looks(line), **marker})
-    if ax.get_xscale() == "linear":  # no number stands below the bars
-        ax.set_xticks([tick for tick in ax.get_xticks() if tick <= ends[0].x[-1]])
+    # no number stands below the bars
+    ax.set_xticks([tick for tick in ax.get_xticks() if tick <= ends[0].x[-1]])
     (beyond,) = scale.inverted().transform([max(end, at + (len(ends) + 1.5) * step)])
     ax.set(xlim=(left, beyond), ylim=(bottom, top))
 

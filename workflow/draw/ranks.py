@@ -261,6 +261,8 @@ def _small_print(paper: Paper, line: RanksLine, ranking: Ranking, other: str = "
         if (said := stood_in(data))
     }
     substitutes = ", ".join(dict.fromkeys(replaced.values()))
+    whose = zip(ranking.problems, ranking.data, strict=True)
+    real = [problem for problem, data in whose if data == "real"]
     ends = sorted({min(ranking.seeds, default=0), max(ranking.seeds, default=0)})
     parts = [
         f"{paper.name} {line.id}",
@@ -274,7 +276,7 @@ def _small_print(paper: Paper, line: RanksLine, ranking: Ranking, other: str = "
         ),
         "" if ranking.is_empty else _told_apart(ranking),
         "infinite: tied for the last ranks" if np.isinf(ranking.values).any() else "",
-        "real data" if "real" in ranking.data else "",
+        f"real data on {', '.join(real)}" if real else "",
         unverified(ranking.data),
         f"SUBSTITUTE on {', '.join(replaced)}: {substitutes}" if replaced else "",
         f"MADE BY OTHER CODE: {other}" if other else "",

@@ -46,7 +46,8 @@ LABEL = 7.5  # points
 HEAD, LEGEND = 0.34, 0.3  # inches: the title, the line of the legend
 PRINT = (
     "a row a claim, a column a setting; =: all its runs are the default ones again; dot: not run;"
-    " ?: the outcome is observed but not decided; empty: the setting changes no run of the claim"
+    " ?: the outcome is observed but not decided; empty: the setting changes no run of the claim,"
+    " or the plan lacks a run"
 )
 
 

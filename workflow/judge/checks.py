@@ -64,6 +64,7 @@ from workflow.trace.curves import AnyCurve
 
 OF_ROWS = "share of rows"  # what the kind of a statement about every row begins with
 BY_RANK = "by rank"  # what a comparison's kind ends with where some values are infinite
+EVALUATION = "median evaluation"  # what that of evaluations begins with
 SPREADS = 3.0  # at 10 seeds a ratio of two equal spreads reaches this factor by accident
 FOR, AGAINST = "for", "against"
 NAN = float("nan")
@@ -346,7 +347,7 @@ def _passes(check: Passes, what: str, data: Pairs, level: float) -> Comparison:
     words = what.replace(" and ", " reaches the end of ", 1)
     effect, low, high = (edge + check.at_most + 0.5 for edge in (test.mean, test.low, test.high))
     shown = replace(test, mean=effect, low=low, high=high)
-    kind, borders = f"median evaluation {BY_RANK}", [check.at_most]
+    kind, borders = f"{EVALUATION} {BY_RANK}", [check.at_most]
     return _of(words, kind, shown, holds=test.mean < 0, borders=borders)
 
 
@@ -524,7 +525,8 @@ def _kept(
     kept = float(np.concatenate(inside).mean()) if is_number else NAN
     p, against = share(hits, n, at_least=MOST).p, share(n - broken, n, at_least=1).p_against
     test = Test(n, kept, *extremes, p, NAN, against, NAN)
-    words, kind = f"{what}: {hits} of {n} seeds", f"{OF_ROWS}, {number}"
+    told = f"{hits} of {n} seeds" if is_number else f"no row in {n - len(kept_by)} of {n} seeds"
+    words, kind = f"{what}: {told}", f"{OF_ROWS}, {number}"
     return _of(words, kind, test, holds=hits == n, borders=borders)
 
 

@@ -26,6 +26,9 @@ from workflow.plan.paper import Paper
 from workflow.plan.reads import appendix_of, claims_of, known_readings
 from workflow.trace.atomic import atomic
 
+SHOWN = {math.inf: "∞", -math.inf: "-∞"}  # in JSON
+READ: Mapping[Any, float] = {None: math.nan, "∞": math.inf, "-∞": -math.inf}
+
 
 def write(store: Store, folder: Path) -> pd.DataFrame:
     """Write verdicts.md, .json, .parquet and .csv, seeds.parquet, runs.parquet and
@@ -116,18 +119,22 @@ def entry(verdict: Verdict) -> dict[str, Any]:
 def comparison(line: Mapping[str, Any]) -> Comparison:
     """A comparison as a verdicts.json has it."""
     known = {field.name: line[field.name] for field in fields(Comparison) if field.name in line}
-    null = {name: math.nan for name, value in known.items() if value is None}  # NaN or infinity
-    return Comparison(**{**known, **null})
+    return Comparison(**{name: _read(value) for name, value in known.items()})
+
+
+def _read(value: Any) -> Any:
+    """A value of verdicts.json, with the numbers that JSON lacks."""
+    return tuple(map(_read, value)) if isinstance(value, list) else READ.get(value, value)
 
 
 def plain(value: Any) -> Any:
-    """JSON has no NaN and no infinity: both become null; numbers keep nine digits, so that files
-    are stable.
+    """JSON has no NaN and no infinity: they become null and "∞"; numbers keep nine digits, so that
+    files are stable.
     """
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [plain(item) for item in value]
     if isinstance(value, float | np.floating):
-        return float(f"{value:.9g}") if math.isfinite(value) else None
+        return float(f"{value:.9g}") if math.isfinite(value) else SHOWN.get(float(value))
     return value.item() if isinstance(value, np.generic) else value

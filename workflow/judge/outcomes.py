@@ -93,7 +93,8 @@ def why_apart(kind: str, qualifiers: Iterable[str], observed: str) -> str:
         return said
     computed = next((one for one in qualifiers if one.startswith(said)), "")
     return (
-        computed.removesuffix(f": observed {observed}") or f"{said}, which these runs do not show"
+        computed.removesuffix(f": observed {observed}")
+        or f"said beforehand to be so ({said}), which these runs do not show"
     )
 
 

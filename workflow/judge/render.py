@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from workflow.judge import outcomes
-from workflow.judge.checks import OF_ROWS, Comparison
+from workflow.judge.checks import EVALUATION, OF_ROWS, Comparison
 from workflow.judge.claims import Nearest, Verdict, deciding
 from workflow.judge.history import BEFORE, UNENTERED
 from workflow.judge.outcomes import CONTRADICTED, GROUPS, REPRODUCED, group, listed
@@ -25,17 +25,19 @@ Where *nearest* is empty the claim counts as printed: no published number decide
 setting leaves its runs as they are."""
 LEGEND = """\
 A measure of runs is a cost, the smaller the better: of a capacity or a likelihood, its negative.
-Brackets are 95 % t intervals of one effect; verdicts use one-sided tests, whose 5 % the comparisons
-that could refute a claim share. *Observed* is what the numbers would say if they could decide.
-*Could see* is the smallest effect that so many seeds of this spread show in four of five times. q
-is p adjusted over all claims of this page that are counted together. *By rank*: a run that has
-found nothing feasible has an infinite value; then the exact signed-rank test decides, and the
-numbers are the median and quartiles of the differences. What the verdicts mean, how they are
-reached and how often they are wrong: docs/verdicts.md. Other readings: claims-by-settings.md."""
+Brackets are 95 % intervals of one effect: by t, of spreads by F, of shares exact; by rank they are
+quartiles. Verdicts use one-sided tests, whose 5 % the comparisons that could refute a claim share.
+*Observed* is what the numbers would say if they could decide. *Could see* is the smallest effect,
+or tolerance, that so many seeds of this spread show in four of five times. q is p adjusted over all
+claims of this page that are counted together; that against the claim where its numbers are not on
+its side. *By rank*: some value is infinite, that of a run without a feasible point or one that is
+never reached; then the exact signed-rank test decides, and the effect is a median. What the
+verdicts mean, how they are reached and how often they are wrong: docs/verdicts.md. Other readings:
+claims-by-settings.md."""
 
 APPENDIX = (
-    "Judged as claims are, and in no tally: what is not in the paper, what could not fail here, and"
-    " what was run outside the hypotheses of a theorem."
+    "Judged as claims are, and in no count: what is not in the paper, what we said beforehand could"
+    " not fail here, and what was run outside the hypotheses of a theorem."
 )
 REGISTERED = {
     "errata": ("Errata found in the paper", ("where", "says", "instead", "evidence")),
@@ -157,8 +159,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     )
 
 
-def number(value: float) -> str:
-    """Three significant digits; whole numbers below a million in full, more digits where three
+def number(value: float, digits: int = 3) -> str:
+    """So many significant digits; whole numbers below a million in full, more digits where these
     would make it 1.
     """
     if math.isnan(value):
@@ -167,7 +169,7 @@ def number(value: float) -> str:
         return "∞" if value > 0 else "-∞"
     if value == round(value) and abs(value) < 1e6:
         return str(round(value))
-    short = f"{value:.3g}"
+    short = f"{value:.{digits}g}"
     return f"{value:.6g}" if short in ("1", "-1") else short
 
 
@@ -227,14 +229,15 @@ def effect(one: Comparison) -> str:
     """An effect with its interval; of a statement about every row, in how many of them it holds and
     between which numbers; "no number" where there is none.
     """
-    if math.isnan(one.effect):  # in JSON infinity is none, either
+    if math.isnan(one.effect):
         return "no number"
-    low, high = number(one.low), number(one.high)
+    digits = 4 if one.kind.startswith(EVALUATION) else 3  # else 300.5 would meet a bound of 300
+    middle, low, high = (number(value, digits) for value in (one.effect, one.low, one.high))
     if one.kind.startswith(OF_ROWS):
         what = one.kind.rpartition(", ")[2]
         counted = f"{what} between" if what in ("ratio", "value") else "between"
         return f"true in {number(100 * one.effect)} % of rows; {counted} {low} and {high}"
-    return f"{one.kind} {number(one.effect)} [{low}, {high}]"
+    return f"{one.kind} {middle} [{low}, {high}]"
 
 
 def _details(paper: Paper, verdict: Verdict) -> str:
@@ -242,12 +245,12 @@ def _details(paper: Paper, verdict: Verdict) -> str:
         {
             "comparison": quoted(one.what),
             "effect [95 %]": "not run" if one.missing else quoted(effect(one)),
-            "claimed side": "-" if one.missing else "yes" if one.holds else "no",
+            "claimed side": "yes" if one.holds else "no" if one.has_number else "-",
             "could see": seen(one),
             "p": number(one.p),
             "p (sign flip)": number(one.p_flip),
             "seeds": str(one.n),
-            "decided": f"{one.decides} the claim, at {one.at or one.n}"
+            "decided": f"{one.decides} the claim, at {one.at or one.n} seeds"
             + f", no longer at {one.n}" * one.has_faded
             if one.decides
             else one.apart or "-",

@@ -145,9 +145,11 @@ def sentences(table: pd.DataFrame) -> dict[str, str]:
 def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
     head = f"{usual[0].upper()}{usual[1:]} as printed"
     if rivals is None:
-        return f"{head}; no other setting changes its runs."
+        return f"{head}; no other setting that changes its runs was run."
     deciding = rivals[~rivals["outcome"].isin([NOT_RUN, UNDECIDED])]
     if deciding.empty:
+        if len(rivals) == 1:
+            return f"{head}; the one other setting does not decide it."
         return f"{head}; none of {len(rivals)} other settings decides it."
     differ = deciding[deciding["outcome"].isin(HOLDS) != (usual in HOLDS)]
     many = len(deciding)
@@ -162,7 +164,9 @@ def _sentence(usual: str, rivals: pd.DataFrame | None) -> str:
         return f"{head}; holds under {'all' if holds else 'none'} of {those}."
     names = [f"{row.setting} ({row.outcome})" for row in differ.itertuples()]
     more = [f"{len(names) - FEW} more"] if len(names) > FEW else []
-    of = f"{len(names)} of {those}" if many > 1 else those
+    of = those if many == 1 else f"{len(names)} of {those}"
+    if len(names) == many > 1:
+        of = f"all {many} other settings that decide it"
     return f"{head}; {said} under {', '.join([*names[:FEW], *more])}: {of}."
 
 

@@ -19,7 +19,7 @@ END = "bits may differ: `make verify` says by how much."
 
 def kernels(made: Mapping[str, Any]) -> str:
     """Which kernels made a record, by its provenance."""
-    return str(made.get("kernels", f"of before {one_path.LEVEL}"))
+    return str(made.get("kernels", f"unnamed, before {one_path.LEVEL}"))
 
 
 def sentences(headers: Iterable[Mapping[str, Any]]) -> list[str]:

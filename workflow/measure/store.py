@@ -178,7 +178,7 @@ class Store:
         if other := sum(len(one.other) for one in self._checked.values()):
             sentences.append(
                 f"{other} of {len(every)} records here were made by other code, parameters or data"
-                " than today's, which may make others (docs/data.md)."
+                " than today's, which may give other numbers (docs/data.md)."
             )
         return sentences
 

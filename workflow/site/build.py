@@ -18,8 +18,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from workflow.draw import shrink
 from workflow.judge import settings
-from workflow.judge.outcomes import MEANINGS, SYMBOLS, UNDECIDED
-from workflow.judge.render import number
+from workflow.judge.outcomes import HOLDS, MEANINGS, SYMBOLS, UNDECIDED
+from workflow.judge.render import number, seen
 from workflow.plan.costs import duration
 from workflow.plan.resolve import ROOT
 from workflow.site.claim_pages import decided, drawn, effect
@@ -216,11 +216,13 @@ def templates() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        each.__name__: each for each in (inline, slug, duration, number, effect, decided, drawn)
+        each.__name__: each
+        for each in (inline, slug, duration, number, seen, effect, decided, drawn)
     }
     environment.globals |= {
         "policy": POLICY,
         "symbol": {**SYMBOLS, UNDECIDED: "?"},
         "meanings": MEANINGS,
+        "holding": HOLDS,
     }
     return environment

@@ -57,15 +57,20 @@ class Claim:
         counted = [one for one in comparisons if not one.apart]
         if not counted:
             return "All comparisons are counted apart."
-        sides, holds = [one.decides for one in counted], sum(one.holds for one in counted)
+        sides = [one.decides for one in counted if not one.has_faded]
+        holds, faded = (
+            sum(getattr(one, name) for one in counted) for name in ("holds", "has_faded")
+        )
         many = f"{len(counted)} comparison{'s' * (len(counted) > 1)}"
         parts = [f"On the claimed side in {holds} of {many}"]
         if holds:
-            parts.append(f"significantly in {sides.count(FOR)}")
+            parts.append(f"decided for the claim in {sides.count(FOR)}")
         if against := sides.count(AGAINST):
-            parts.append(f"significantly on the other side in {against}")
+            parts.append(f"decided against the claim in {against}")
+        if faded:
+            parts.append(f"decided at the first look alone in {faded}")
         if apart := len(comparisons) - len(counted):
-            parts.append(f"counted apart are {apart}")
+            parts.append(f"{apart} more decide{'s' * (apart == 1)} nothing")
         return f"{', '.join(parts)}; the weakest is {comparisons[0].what}."
 
     @property

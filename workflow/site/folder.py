@@ -28,7 +28,7 @@ from workflow.plan.reads import written
 from workflow.site.claim_pages import Claim, Entry
 from workflow.site.markdown import mathematics
 from workflow.site.markdown import render as rendered
-from workflow.trace.curves import PUBLISHED, PlanError
+from workflow.trace.curves import PUBLISHED, PlanError, parse_seeds
 
 CLAIMS = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.html for good
 
@@ -36,7 +36,7 @@ CLAIMS = "claims"  # of a paper's pages; a claim's address is PAPER/claims/ID.ht
 @dataclass(frozen=True)
 class Shown:
     """A figure, picture or table: its words, the claims that it decides, the CPU seconds of its
-    runs (0 where other papers make some), and its files by their endings.
+    runs (0 where some are not in this report), and its files by their endings.
     """
 
     id: str
@@ -193,10 +193,16 @@ class Report:
             lines.append({**_cost(problem, table), "published": place.exists(), "curves": curves})
         return lines
 
-    def made_by(self, commands: Iterable[str]) -> pd.DataFrame:
-        """The records of the runs that some commands make, whatever their seeds, cheapest first."""
-        is_theirs = self.records["rerun"].map(_run).isin({_run(line) for line in commands})
-        return self.records[is_theirs].sort_values("cpu_seconds", kind="stable")
+    def made_by(self, commands: Iterable[str]) -> tuple[pd.DataFrame, bool]:
+        """The records of the runs that some commands make, cheapest first, and whether they are all
+        here: other papers' are not.
+        """
+        parts = [_parts(line) for line in commands]
+        asked = {(run, seed) for run, seeds in parts for seed in parse_seeds(seeds)}
+        runs = (_parts(line)[0] for line in self.records["rerun"])
+        is_theirs = [one in asked for one in zip(runs, self.records["seed"], strict=True)]
+        made = self.records[is_theirs].sort_values("cpu_seconds", kind="stable")
+        return made, len(made) == len(asked)
 
     @property
     def scores(self) -> Markup:
@@ -218,8 +224,7 @@ class Report:
     def _shown(
         self, plan: Paper, kind: Exhibit, line: ExhibitLine, files: Mapping[str, Path]
     ) -> Shown:
-        made = kind.runs(plan, line.id)
-        is_own = all(curve.paper == self.name for curve in made)  # else others' plans make some
+        made, is_whole = self.made_by(map(command, kind.runs(plan, line.id)))
         return Shown(
             id=line.id,
             kind=kind.section,
@@ -227,14 +232,15 @@ class Report:
             where=line.where,
             note=mathematics(line.note),
             claims=[claim for claim in self.claims if claim.line.get("figure") == line.id],
-            seconds=self.made_by(map(command, made))["cpu_seconds"].sum() * is_own,
+            seconds=made["cpu_seconds"].sum() * is_whole,
             files=files,
         )
 
 
-def _run(line: str) -> str:
-    """The paper, problem and curve of a command."""
-    return " ".join(line.partition("workflow.run ")[2].split()[:3])
+def _parts(line: str) -> tuple[str, str]:
+    """The paper, problem and curve of a command, and its seeds."""
+    paper, problem, curve, seeds = line.partition("workflow.run ")[2].split()[:4]
+    return f"{paper} {problem} {curve}", seeds
 
 
 def _cost(name: Hashable, table: pd.DataFrame) -> dict[str, Any]:

@@ -650,7 +650,7 @@ def test_the_appendix_is_judged_and_in_no_tally(tmp_path):
     assert "\n\n1 reproduced\n\n" in text
     assert '| <a id="a"></a>a | Fig. 1 | A has less regret than B |' in text
     assert "| **observed: contradicted** | out" in text
-    assert "holds trivially, which these runs do not show |" in text
+    assert "said beforehand to be so (holds trivially), which these runs do not show |" in text
 
 
 def test_the_page_begins_with_one_short_line_for_each_claim(tmp_path):
@@ -935,7 +935,7 @@ def test_an_infinite_median_has_a_number_and_is_written_as_such(tmp_path):
     less = judged(toy, {**BEST, "left": ["B"], "right": ["A"]})
     assert "median difference by rank -∞ [-∞, -∞]" in render.as_markdown(toy.paper, [less])
     data = json.loads(ledger.as_json(toy.paper, [found]))["claims"][0]
-    assert (data["verdict"], data["comparisons"][0]["effect"]) == (REPRODUCED, None)
+    assert (data["verdict"], data["comparisons"][0]["effect"]) == (REPRODUCED, "∞")
 
 
 def test_only_an_effect_by_rank_may_be_infinite():

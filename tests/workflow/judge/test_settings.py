@@ -61,7 +61,7 @@ def verdict(default, **readings):
 
 
 SAME, CONTROL = outcome(REPRODUCED, same=True), outcome(REPRODUCED, control=True)
-ALONE = "no other setting changes its runs"
+ALONE = "no other setting that changes its runs was run"
 ONE, MORE = "the one other setting that decides it", "other settings that decide it"
 FOUR = "a (reproduced), b (reproduced), c (reproduced), d (reproduced), 2 more"
 SENTENCES = [
@@ -77,7 +77,7 @@ SENTENCES = [
         f"does not hold under b (contradicted): 1 of the 2 {MORE}",
     ),
     (INCONCLUSIVE, dict.fromkeys("ab", CONTRADICTED), f"holds under none of the 2 {MORE}"),
-    (NOT_RUN, dict.fromkeys("abcdef", REPRODUCED), f"holds under {FOUR}: 6 of the 6 {MORE}"),
+    (NOT_RUN, dict.fromkeys("abcdef", REPRODUCED), f"holds under {FOUR}: all 6 {MORE}"),
 ]
 
 

@@ -52,7 +52,7 @@ def test_verdicts_say_so_and_say_no_word_where_nothing_is_mixed(toy):
     ledger.write(toy.store(), toy.root)
     assert f"\n\n{START}: kernels" in (toy.root / "verdicts.md").read_text()
     (said,) = json.loads((toy.root / "verdicts.json").read_text())["mixed"]
-    assert f"{LEVEL} (5 records), of before {LEVEL} (1 record)" in said
+    assert f"{LEVEL} (5 records), unnamed, before {LEVEL} (1 record)" in said
     rewrite(toy.root / toy.curves["p", "B"].record(2), **header(numpy="2.4"))
     ledger.write(toy.store(), toy.root)
     assert "mixed" not in (toy.root / "verdicts.md").read_text()

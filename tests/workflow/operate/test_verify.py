@@ -207,7 +207,11 @@ def test_one_run_or_all_of_a_problem_can_be_made_again(toy, monkeypatch, capsys)
     ("made", "entry", "reason"),
     [
         ({"kernels": "others"}, {}, "their kernels are others, runs here take x86-64-v3"),
-        ({"kernels": None}, {}, "their kernels are of before x86-64-v3, runs here take x86-64-v3"),
+        (
+            {"kernels": None},
+            {},
+            "their kernels are unnamed, before x86-64-v3, runs here take x86-64-v3",
+        ),
         ({"libraries": {"numpy": "1.0"}}, {}, "other versions made them: numpy 1.0, here "),
         ({}, {"libraries": ["no-such"]}, "their problem needs no-such, which is not installed"),
         ({}, {"data": "nobody"}, "nobody of that version is not on this machine (data/README.md)"),
