@@ -83,7 +83,7 @@ mutants: env                   ## plant N=40 bugs of one line in algorithms and 
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
 	$(TESTS) tests/parity
 
-check: env                     ## formatter, linter, type checker, imports, snakefmt, snakemake --lint, whether README.md and the published records are up to date
+check: env                     ## formatter, linter, type checker, imports, snakefmt, snakemake --lint, whether generated pages are up to date and published records belong to the plan
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -95,14 +95,14 @@ check: env                     ## formatter, linter, type checker, imports, snak
 	$(BIN)/python -m workflow.history --check
 	$(BIN)/python -m workflow.carry --check
 
-report: env                    ## as `make figures SCALE=paper`, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES
+report: env                    ## as `make figures SCALE=paper`, then the site report/SCALE/index.html and Snakemake's own report: SCALE PAPERS SEEDS CORES FRESH
 	$(SNAKEMAKE) --cores $(CORES) report --config $(CONFIG)
 	PATH="$(CURDIR)/$(BIN):$$PATH" snakemake --config $(CONFIG) --report report/$(SCALE)/snakemake.zip
 
 site: env                      ## the site of the committed figures/reference, in seconds and without a run: open report/reference/index.html
 	$(BIN)/python -m workflow.site
 
-status: env                    ## runs done, published, stale and missing, what they cost and will cost: SCALE PAPERS SEEDS
+status: env                    ## runs done, published, stale and missing, what they cost and will cost: SCALE PAPERS SEEDS CORES FRESH
 	$(BIN)/python -m workflow.status --scale $(SCALE) --cores $(CORES) $(if $(PAPERS),--papers $(PAPERS)) \
 	  $(if $(SEEDS),--seeds $(SEEDS)) $(if $(filter 1,$(FRESH)),--fresh)
 
