@@ -561,7 +561,7 @@ def _unmet(evidence: Evidence, check: AnyCheck, required: Requirement) -> str:
             if required.column and because and keeps is ge and bound == 1:
                 met = "no row" if values[-1] < 1 else "not every row"
                 return f"{met} of {check.study} meets{because}"
-            said = " to ".join(f"{value:g}" for value in dict.fromkeys(values))
+            said = " to ".join(dict.fromkeys(f"{value:g}" for value in values))
             return f"{where} is {said}, has to be {text} {bound:g}{because}"
     return ""
 

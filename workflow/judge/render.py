@@ -250,7 +250,7 @@ def _details(paper: Paper, verdict: Verdict) -> str:
             "p": number(one.p),
             "p (sign flip)": number(one.p_flip),
             "seeds": str(one.n),
-            "decided": f"{one.decides} the claim, at {one.at or one.n} seeds"
+            "decided": f"{one.decides} the claim, at {one.at or one.n} seed{'s' * (one.n > 1)}"
             + f", no longer at {one.n}" * one.has_faded
             if one.decides
             else one.apart or "-",

@@ -252,6 +252,11 @@ def affordable(candidates: Sequence[Candidate], *, seed: int, minutes: float) ->
     return [candidates[i] for i in sorted(drawn)]
 
 
+def is_named(one: Candidate, only: str) -> bool:
+    """Whether PAPER/PROBLEM/CURVE/SEED, or a beginning of that, names a candidate."""
+    return f"{one.curve.paper}/{one.place}/".startswith(f"{only.strip('/')}/")
+
+
 def _shuffled(candidates: Sequence[Candidate], seed: int) -> list[int]:
     return seeds.rng(seed, "verify").permutation(len(candidates)).tolist()
 
@@ -419,11 +424,7 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
     """Draw, make again, compare and say so; returns the exit status. Raises PlanError."""
     surveyed = survey(root, scale=options.scale, papers=papers)
     if options.only:
-        drawn = [
-            one
-            for one in surveyed.candidates
-            if f"{one.curve.paper}/{one.place}/".startswith(f"{options.only}/")
-        ]
+        drawn = [one for one in surveyed.candidates if is_named(one, options.only)]
     else:
         drawn = affordable(surveyed.candidates, seed=options.seed, minutes=options.minutes)
     for why, many in surveyed.left_out.most_common():
@@ -548,9 +549,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     try:
-        papers = chosen_papers(options.papers) if options.papers else []
-        if options.only:
-            papers = [options.only.partition("/")[0]]
+        named = options.papers or options.only.partition("/")[0]
+        papers = chosen_papers(named) if named else []
         return verify(Path(), options, papers)
     except PlanError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -201,7 +201,7 @@ class Report:
         asked = {(run, seed) for run, seeds in parts for seed in parse_seeds(seeds)}
         runs = (_parts(line)[0] for line in self.records["rerun"])
         is_theirs = [one in asked for one in zip(runs, self.records["seed"], strict=True)]
-        made = self.records[is_theirs].sort_values("cpu_seconds", kind="stable")
+        made = self.records.loc[is_theirs].sort_values("cpu_seconds", kind="stable")
         return made, len(made) == len(asked)
 
     @property

@@ -213,7 +213,7 @@ def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labell
     assert store.of_other_code([curve, curve]) == "1 of 2 records of p/A"
     assert store.mixed() == [
         "1 of 2 records here were made by other code, parameters or data than today's, which may"
-        " make others (docs/data.md)."
+        " give other numbers (docs/data.md)."
     ]
     assert toy.store(partial=True).of_other_code([]) == ""
 

@@ -11,7 +11,7 @@ def plan_of(tmp_path, monkeypatch):
 
     def planned(toy):
         monkeypatch.chdir(tmp_path)
-        monkeypatch.setattr(verify.resolve, "planned", lambda: ["toy"])
+        monkeypatch.setattr(verify.resolve, "planned", lambda *_: ["toy"])
         monkeypatch.setattr(verify.reader, "read", lambda name: {"scales": {"paper": {}}})
         monkeypatch.setattr(verify, "load", lambda name, scale: toy.paper)
 

@@ -201,6 +201,9 @@ def test_one_run_or_all_of_a_problem_can_be_made_again(toy, monkeypatch, capsys)
     many = sum(f"{each.curve.paper}/{each.place}".startswith(f"{problem}/") for each in every)
     assert f"making {many} of" in verified(monkeypatch, capsys, "--only", problem)[1] and many > 1
     assert verified(monkeypatch, capsys, "--only", f"{one}0")[0] == 2
+    assert verified(monkeypatch, capsys, "--only", f"{one}/")[0] == 0
+    assert verify.main(["--only", "tou/hills"]) == 2
+    assert "unknown paper 'tou'; did you mean 'toy'?" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

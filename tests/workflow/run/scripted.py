@@ -4,6 +4,7 @@ import numpy as np
 
 from algorithms.api import Arms, Box, Observation, Optimizer
 from problems.api import Evaluation, Problem
+from workflow.trace import record
 from workflow.trace.seeds import rng
 
 
@@ -37,6 +38,12 @@ def problem(table, duration):
         return Evaluation(Observation.of(seen), Observation.of(f[query]), duration(query, draw))
 
     return Problem(Arms(points), evaluate, best=1.0)
+
+
+def is_prefix(short, long):
+    """Whether rows of a run are the first ones of a longer run, bit for bit."""
+    first = {name: values[: len(short["y"])] for name, values in long.items()}
+    return record.trace_hash(short) == record.trace_hash(first)
 
 
 def alone(problem, queries, first):

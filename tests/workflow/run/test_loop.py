@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from algorithms.api import Observation
 from problems.api import Evaluation, Problem
-from tests.workflow.run.scripted import Scripted, alone, built, noise, problem
+from tests.workflow.run.scripted import Scripted, alone, built, is_prefix, noise, problem
 from workflow.run import loop
 from workflow.run.boundary import BadAnswer
 from workflow.trace import record
@@ -205,3 +205,12 @@ def test_an_answer_beyond_the_room_is_refused(toy):
     with pytest.raises(BadAnswer, match=r"Script\.ask: expected 1 to 3 queries, got"):
         loop.step(toy, progress, budget=100, room=3, noise=noise)
     assert progress.rows == 1
+
+
+@pytest.mark.parametrize("room", [1, UNLIMITED])
+def test_a_shorter_run_is_a_bit_exact_prefix_of_a_longer_one(arms_case, toy, room):
+    def columns(budget):
+        return finished(toy, started(toy, built(arms_case, toy)), budget, room).columns()
+
+    long = columns(60)
+    assert all(is_prefix(columns(budget), long) for budget in (2, 13, 37))

@@ -213,7 +213,7 @@ FLAT = quadratic([0.3, 0.6], [0.1, 0.05], 0.0)  # a constraint with a K~ of some
     [
         ([*STEEP[:4], FLAT], {}, "K beyond K~"),  # one seed outside the theorem
         # a mean that never falls keeps twice C/sqrt(K) up to 4 K~
-        (STEEP, {"K": 400}, "reach of oracle-25 is 2.89177, 2.89177, has to be at least 4"),
+        (STEEP, {"K": 400}, "reach of oracle-25 is 2.89177, has to be at least 4"),
         # with a tenth of L the penalty is not rho L-smooth, which the run shows
         (STEEP, {"smoothness": "tenth"}, "curvature of oracle-25"),
     ],

@@ -1,7 +1,8 @@
 """TFRecord files: length, a checksum of the length, data, a checksum of the data; one after the
 other, nothing else.
 
-The checksums are passed over: the sha256 of the whole file is verified before the file is read.
+The checksums are passed over: the sha256 of the whole file is verified before the file is read, but
+for one that `--accept-unverified` takes.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ def records(path: Path) -> Iterator[tuple[int, bytes]]:
     try:
         with path.open("rb", buffering=1 << 20) as file:
             while head := file.read(HEAD.size):
-                length = HEAD.unpack(head)[0] if len(head) == HEAD.size else 0
+                if len(head) < HEAD.size:
+                    said = f"expected {HEAD.size} bytes of length and checksum, got {len(head)}"
+                    raise damage(path, offset, said)
+                (length,) = HEAD.unpack(head)
                 if length > LONGEST:
                     said = f"expected at most {LONGEST} bytes of data, got a length of {length}"
                     raise damage(path, offset, said)
