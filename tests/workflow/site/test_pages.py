@@ -102,10 +102,8 @@ def test_a_paper_has_one_line_for_each_claim(site):
 def test_a_claim_begins_with_what_was_found(site):
     said = page(site, "bkb/claims/thm2-bound").partition('class="lead"')[2].partition("</p>")[0]
     assert "On the claimed side in 1 of 2 comparisons, decided for the claim in 0; " in said
-    assert (
-        "the weakest is A &lt; C on p." in said
-        and "No other setting that changes its runs was run." in said
-    )
+    assert "the weakest is A &lt; C on p." in said
+    assert "No other setting that changes its runs was run." in said
     undecided = page(site, "bkb/claims/thm2-regret-ratio")
     assert "Not decided: 2 seeds, 5 are needed." in undecided
     assert "The numbers alone would say" in undecided
@@ -125,6 +123,22 @@ def test_the_first_page_counts_nothing_and_no_page_asks_for_a_maintainer(referen
     reports = ROOT.glob("figures/reference/*/verdicts.md")
     for path in [*reports, *reference_site.glob("*/claims/*.html")]:
         assert "make history" not in path.read_text(encoding="utf-8")
+
+
+def test_what_the_first_look_alone_decided_is_not_called_decided(tmp_path):
+    early = {**COMPARISON, "holds": True, "side": "for", "at": 5, "n": 10, "p": 0.3}
+    faded = claim("thm2-bound", "direction only", comparisons=[early])
+    build.build(write(tmp_path / "reports/bkb", [faded]), tmp_path / "site")
+    lead = page(tmp_path / "site", "bkb/claims/thm2-bound").partition('class="lead"')[2]
+    said = "decided for the claim in 0, decided at the first look alone in 1; "
+    assert said in lead.partition("</p>")[0]
+
+
+def test_effects_without_end_and_costs_of_other_papers(reference_site):
+    said = page(reference_site, "lcbo/claims/early-lead")
+    assert "median evaluation by rank ∞ [810, ∞]" in said and "no number" not in said
+    assert "our records took" in said
+    assert "our records took" not in page(reference_site, "today/claims/dumbo-best-on-wlan")
 
 
 def test_what_is_no_claim_of_the_paper_keeps_its_page(tmp_path):
