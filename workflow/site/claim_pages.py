@@ -58,9 +58,8 @@ class Claim:
         if not counted:
             return "All comparisons are counted apart."
         sides = [one.decides for one in counted if not one.has_faded]
-        holds, faded = (
-            sum(getattr(one, name) for one in counted) for name in ("holds", "has_faded")
-        )
+        holds = sum(one.holds for one in counted)
+        faded = sum(one.has_faded for one in counted)
         many = f"{len(counted)} comparison{'s' * (len(counted) > 1)}"
         parts = [f"On the claimed side in {holds} of {many}"]
         if holds:
