@@ -15,7 +15,7 @@ takes-figure := FIGURE
 takes-report := $(takes-figures)
 takes-status := $(takes-figures)
 takes-compare := METHOD FIGURE PARAMETERS CORES
-takes-verify := SCALE PAPERS MINUTES SEED ONLY CORES
+takes-verify := SCALE PAPERS MINUTES N ONLY SEED CORES
 takes-publish := SCALE PAPERS FROM
 takes-carry := SCALE PAPERS SEED CORES
 takes-test := CORES
@@ -109,9 +109,9 @@ status: env                    ## runs done, published, stale and missing, what 
 compare: env                   ## run a method of yours in a paper's figure, judge it against its curves: METHOD=my_method FIGURE=go_ucb/fig2 PARAMETERS=FILE CORES
 	$(BIN)/python -m workflow.compare "$(METHOD)" "$(FIGURE)" $(if $(PARAMETERS),--parameters "$(PARAMETERS)") --cores $(CORES)
 
-verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=1 of each paper SEED SCALE PAPERS CORES; or ONLY=bkb/abalone/BKB/0
+verify: env                    ## run a sample of the records again, compare bit for bit: MINUTES=1 of each paper, N=40 of all, or ONLY=bkb/abalone/BKB/0; SEED SCALE PAPERS CORES
 	$(BIN)/python -m workflow.verify $(CHOSEN) --cores $(CORES) $(if $(MINUTES),--minutes $(MINUTES)) \
-	  $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY))
+	  $(if $(SEED),--seed $(SEED)) $(if $(N),--many $(N)) $(if $(ONLY),--only $(ONLY))
 
 publish: env                   ## add finished records to figures/reference/records: PAPERS FROM=results SCALE (default: paper)
 	$(BIN)/python -m workflow.publish $(PAPERS) $(if $(filter-out file,$(origin SCALE)),--scale $(SCALE)) \

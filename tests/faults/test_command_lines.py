@@ -61,6 +61,7 @@ def test_make_hands_on_what_it_was_given():
         (["figure", "FIGURE=a/b"], 'workflow.report "a" "b"'),
         (["status", "FRESH=1"], "--fresh"),
         (["verify", "SEED=3", "MINUTES=5"], "--minutes 5 --seed 3"),
+        (["verify", "SEED=3", "N=40"], "--seed 3 --many 40"),
         (["verify", "figures", "SEED=3", "SEEDS=1"], "seeds=1"),
         (["carry", "SEED=6", "PAPERS=bkb", "CORES=3"], "--seed 6 --cores 3"),
         (["compare", "METHOD=x", "FIGURE=a/b", "CORES=3"], 'workflow.compare "x" "a/b"  --cores 3'),

@@ -2,11 +2,11 @@
 called by `make verify` and `make figures`.
 
 Reads all records of results/ in full, and of published ones what they say. Of each paper it draws
-as many as were made in so many CPU minutes, or takes the runs of --only, makes each anew and
-compares the two bit for bit, but for measured times. What this machine cannot make in the same way
-is left out and told: records of other code, kernels or library versions, or of data that are not
-here. Ends with status 0 if all agree, 1 if one differs, is damaged or could not be made again, 2 if
-there was nothing to compare.
+as many as were made in so many CPU minutes, or --many of all, or takes the runs of --only. It makes
+each anew and compares the two bit for bit, but for measured times. What this machine cannot make in
+the same way is left out and told: records of other code, kernels or library versions, or of data
+that are not here. Ends with status 0 if all agree, 1 if one differs, is damaged or could not be
+made again, 2 if there was nothing to compare.
 """
 
 from __future__ import annotations
@@ -425,6 +425,8 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
     surveyed = survey(root, scale=options.scale, papers=papers)
     if options.only:
         drawn = [one for one in surveyed.candidates if is_named(one, options.only)]
+    elif options.many:
+        drawn = sample(surveyed.candidates, seed=options.seed, many=options.many)
     else:
         drawn = affordable(surveyed.candidates, seed=options.seed, minutes=options.minutes)
     for why, many in surveyed.left_out.most_common():
@@ -511,23 +513,31 @@ def status(outcomes: Mapping[str, int]) -> int:
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m workflow.verify", description=__doc__)
-    parser.add_argument(
+    size = parser.add_mutually_exclusive_group()
+    size.add_argument(
         "--minutes",
         type=float,
         default=MINUTES,
         help="CPU minutes of runs that are made again, a paper (default: %(default)g; inf: all)",
+    )
+    size.add_argument(
+        "--many",
+        type=int,
+        default=0,
+        metavar="N",
+        help="so many records of all papers together, whatever they take",
+    )
+    size.add_argument(
+        "--only",
+        default="",
+        metavar="PAPER/PROBLEM/CURVE/SEED",
+        help="these runs and no sample; a beginning such as PAPER/PROBLEM will do",
     )
     parser.add_argument(
         "--seed",
         type=int,
         default=int(datetime.datetime.now(datetime.UTC).strftime("%Y%m%d")),
         help="decides which records are made again (default: the day, %(default)s)",
-    )
-    parser.add_argument(
-        "--only",
-        default="",
-        metavar="PAPER/PROBLEM/CURVE/SEED",
-        help="these runs and no sample; a beginning such as PAPER/PROBLEM will do",
     )
     parser.add_argument("--scale", default="", help="default: all scales")
     parser.add_argument("--papers", default="", help="some papers, with commas; default: all")
@@ -538,10 +548,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         help="records made again at a time (default: all cores)",
     )
     options = parser.parse_args(arguments)
-    if not options.minutes > 0 or options.cores < 1:
+    if not options.minutes > 0 or options.many < 0 or options.cores < 1:
         parser.error(
-            f"expected more than 0 minutes and at least one core, got {options.minutes} and"
-            f" {options.cores}: correct it"
+            "expected more than 0 minutes, no negative number of records and at least one core, got"
+            f" {options.minutes}, {options.many} and {options.cores}: correct it"
         )
     return options
 

@@ -192,6 +192,14 @@ def test_minutes_decide_how_many_of_each_paper_are_drawn(toy, monkeypatch, capsy
     assert status == 2 and said.endswith("give more --minutes, or another --only\n")
 
 
+def test_so_many_records_can_be_drawn_whatever_they_take(toy, monkeypatch, capsys):
+    status, said = verified(monkeypatch, capsys, "--many", "3")
+    assert status == 0 and said.endswith("3 of 3 records agree bit for bit\n")
+    for refused in (["--many", "-1"], ["--many", "3", "--minutes", "9"]):
+        with pytest.raises(SystemExit):
+            verify.main(refused)
+
+
 def test_one_run_or_all_of_a_problem_can_be_made_again(toy, monkeypatch, capsys):
     every = verify.survey(Path()).candidates
     one = f"{every[0].curve.paper}/{every[0].place}"
