@@ -82,7 +82,8 @@ class History(NamedTuple):
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each value that was told: names of variables (x0, x1, ...; over arms `row`), y,
-        g0, g1, ..., and whether it is feasible. Needs pandas.
+        g0, g1, ..., and whether it is feasible. A variable of such a name, or `best`, is in a
+        column `x.y`, say. Needs pandas.
         """
         import pandas as pd
 
@@ -90,6 +91,8 @@ class History(NamedTuple):
         points = np.empty((0, 0)) if named else self.x.reshape(len(self.y), -1)
         heads = [f"x{i}" for i in range(points.shape[1])] if np.ndim(self.x) == 2 else ["row"]
         frame = pd.DataFrame(self.x) if named else pd.DataFrame(points, columns=heads)
+        taken = {"y", "feasible", "best", *(f"g{i}" for i in range(self.g.shape[1]))}
+        frame = frame.rename(columns={name: f"x.{name}" for name in taken & {*frame.columns}})
         frame["y"] = self.y
         for i, column in enumerate(self.g.T):
             frame[f"g{i}"] = column
@@ -368,15 +371,14 @@ class Optimizer:
         """
         rows, _ = self._space.read(x)
         u, before = self._space.inside(rows), self._pending
-        for row in u:
-            self._settled(row)
+        settled = np.array([self._settled(row) for row in u], dtype=u.dtype).reshape(u.shape)
         if len(self._pending) != len(before) - len(u):
             self._pending = before
             raise ValueError(
                 f"x: expected a pending point, got {x!r:.80}: `pending` has all that there are"
             )
         if failed:
-            self._failed = np.concatenate([self._failed, u])
+            self._failed = np.concatenate([self._failed, settled])
 
     def best(self) -> Point:
         """The best feasible point that was told; where none is, the one of least violation.
@@ -522,7 +524,8 @@ class Optimizer:
         if not len(self._pending):
             return row
         pending = self._space.rounded(self._pending)
-        off = np.abs(pending - row).reshape(len(pending), -1).max(1)
+        off = np.abs(pending - row).reshape(len(pending), -1)
+        off = np.where(self._space.whole & (off > SAME), np.inf, off).max(1)
         first = int(np.argmin(off))
         settled: NDArray = self._pending[first]
         if off[first] > SAME:
@@ -559,8 +562,8 @@ class Optimizer:
         """Whether queries (k, d) or (k,) are as good as one that failed, (k,)."""
         if isinstance(self._space, Table):
             return np.isin(u, self._failed)
-        u = self._space.rounded(u)
-        return np.array([_is_near(row[None], self._failed) for row in u], dtype=bool)
+        u, failed = self._space.rounded(u), self._space.rounded(self._failed)
+        return np.array([_is_near(row[None], failed) for row in u], dtype=bool)
 
     def _unfailed(self) -> NDArray:
         """The next point of the design that has not failed; any one if all of a table have."""
@@ -581,13 +584,13 @@ class Optimizer:
         if fine or not self._space.is_rounded or len(u) > 1:
             return u
         known = np.concatenate([self._u, self._pending, self._failed])
-        if not _is_near(u, known):
+        if not self._is_same(u, known):
             return u
         rng = self._stream("fresh", len(known))
         for deviation in np.repeat(WIDENING, TRIED):
             near = np.clip(u + deviation * rng.standard_normal(u.shape), 0.0, 1.0)
             near = self._space.rounded(near)
-            if not _is_near(near, known):
+            if not self._is_same(near, known):
                 return near
         return u
 
@@ -612,7 +615,13 @@ class Optimizer:
 
     def _is_pending(self, u: NDArray) -> bool:
         """Whether one of the queries (q, d) is as good as a pending one."""
-        return _is_near(self._space.rounded(u), self._space.rounded(self._pending))
+        return self._is_same(self._space.rounded(u), self._space.rounded(self._pending))
+
+    def _is_same(self, some: NDArray, others: NDArray) -> bool:
+        """Whether a point of some (q, d) is as good as one of others (k, d). Different whole
+        numbers and choices are different, however close they lie.
+        """
+        return _is_near(some, others, np.where(self._space.whole, SAME, APART))
 
     def _asked(self, method: Algorithm, room: int, name: str, number: int) -> NDArray:
         method.rng.bit_generator.state = self._stream(name, number).bit_generator.state
@@ -637,7 +646,11 @@ class Optimizer:
             if number:  # somebody has asked: whatever was drawn, the generator stands elsewhere
                 stream = self._stream("tell", number)
                 self._method.rng.bit_generator.state = stream.bit_generator.state
-            self._method.tell(u, Observation(self._units(y), g, np.empty((len(y), 0))))
+            try:
+                self._method.tell(u, Observation(self._units(y), g, np.empty((len(y), 0))))
+            except BaseException:  # half of the block may be known: the method begins anew
+                self._learnt = 0
+                raise
             self._learnt = number + 1
         return self._method
 
@@ -693,9 +706,9 @@ class Optimizer:
         return seeds.rng(self._settings.seed, "library", self._settings.method, *names)
 
 
-def _is_near(some: NDArray, others: NDArray) -> bool:
-    """Whether a point of some (q, d) is as good as one of others (k, d)."""
-    return bool((np.abs(some[:, None] - others[None]) < APART).all(axis=2).any())
+def _is_near(some: NDArray, others: NDArray, apart: Any = APART) -> bool:
+    """Whether a point of some (q, d) lies closer to one of others (k, d) in every column."""
+    return bool((np.abs(some[:, None] - others[None]) < apart).all(axis=2).any())
 
 
 def _of_evaluations(refusal: str, settings: Settings, evaluations: int | None) -> str:

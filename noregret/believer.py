@@ -67,6 +67,8 @@ def _shown(method: Optimizer, u: NDArray, what: str) -> list[Array] | None:
             return None
         # variances over arms are divided by lam (algorithms/parts/arms)
         return [getattr(posterior, what)[u] * (confidence.lam if what == "variance" else 1.0)]
+    if getattr(getattr(method, "search", None), "since", 0):
+        return None  # of a method that has begun anew the model knows the values since then alone
     outputs = getattr(method, "outputs", method)
     models = list(getattr(outputs, "models", ()))
     if (fitted := getattr(method, "fitted", None)) is not None:

@@ -106,8 +106,9 @@ class Methods(Sequence[Method]):
         return named(which) if isinstance(which, str) else self._rows[which]
 
     def __contains__(self, which: object) -> bool:
-        """Whether there is such a method, or one of that name."""
-        return which in self._rows or which in [one.name for one in self._rows]
+        """Whether there is such a method, or one of that name, in any case."""
+        name = which.lower() if isinstance(which, str) else getattr(which, "name", None)
+        return name in [one.name for one in self._rows]
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -120,10 +120,10 @@ class Settings:
     def of(cls, saved: Mapping[str, Any]) -> Settings:
         """Settings from a mapping of their fields. Raises ValueError where others are there."""
         known = [field.name for field in fields(cls)]
-        if sorted({*saved, "learnt"}) != sorted(known):  # the first files had no `learnt`
+        if sorted(saved) != sorted(known):
             raise ValueError(f"expected the settings {', '.join(known)}, got {', '.join(saved)}")
         checked(named(saved["method"], saved["preset"]), saved["parameters"])
-        return cls(**{**saved, "learnt": tuple(saved.get("learnt", ()))})
+        return cls(**{**saved, "learnt": tuple(saved["learnt"])})
 
 
 def resolved(
@@ -312,7 +312,7 @@ def _given(
     """The value of a parameter that a paper's problem reveals. Raises ValueError."""
     if name.startswith("inputs."):  # the box in whose units the regression sees the points
         return space.edge(what)
-    if what in ("low", "high"):  # the box that the network acts on, whatever one's own is
+    if what in ("low", "high") and what in problem:  # of the network, whatever one's own box is
         return float(problem[what])
     if what in ("noise", "noise_variance") and noise is not None:
         return noise if what == "noise" else noise**2

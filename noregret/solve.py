@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import concurrent.futures as futures
+import copy
 import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ import numpy as np
 
 from algorithms.api import Array
 from noregret.asking import History, Optimizer, Point, check_whole, optimizer
-from noregret.variables import converted, shortened
+from noregret.variables import converted, numbers, shortened
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,11 +27,11 @@ MANY = 10**9
 
 
 class EvaluationFailed(RuntimeError):
-    """A function raised an error or showed no number; `result` has what was evaluated before, None
-    if nothing was.
+    """A function raised an error or showed no number, or what it showed could not be kept; `result`
+    has what was evaluated before, None if nothing was.
     """
 
-    def __init__(self, words: str, result: Result | None) -> None:
+    def __init__(self, words: str, result: Result | None = None) -> None:
         super().__init__(words)
         self.result = result
 
@@ -128,8 +129,9 @@ def minimize(
         processes of joblib, if that is installed, else threads.
     x0: a point, or several, that are evaluated first.
     history: (X, y) or (X, y, g) that are known already, and count as no evaluation.
-    resume: an earlier result, or a file. A file is written after every evaluation, and read if it
-        is there. Then `evaluations` counts all that was told, and what has failed.
+    resume: an earlier result, or a file. Then `evaluations` counts those of before, too, and what
+        has failed. A result stays as it is. A file is written after every evaluation, and read if
+        it is there: the same call goes on, and its `x0` and `history` are in the file already.
     progress: whether a line on standard error says how far it is; tqdm's, if that is installed.
     options: method, arms, constraints, noise, seed, initial, preset, like and parameters of the
         method: see `optimizer`.
@@ -154,28 +156,40 @@ def minimize(
         )
     check_whole("evaluations", evaluations, 1, MANY)
     check_whole("n_jobs", n_jobs, 1, MANY)
+    if history is not None and not (isinstance(history, tuple) and len(history) in (2, 3)):
+        raise ValueError(f"history: expected (X, y) or (X, y, g), got {history!r:.80}")
+    file = resume if isinstance(resume, str | Path) else None
+    is_in_file = file is not None and Path(file).exists()
     search = _search(bounds, resume, _is_least, {**options, "evaluations": evaluations})
-    if history is not None:
-        if not isinstance(history, tuple) or len(history) not in (2, 3):
-            raise ValueError(f"history: expected (X, y) or (X, y, g), got {history!r:.80}")
+    known = np.empty(0) if history is None else numbers(history[1], "y").reshape(-1)
+    if history is not None and not is_in_file:
         search.tell(*history)
-    if x0 is not None:
+    elif not np.array_equal(known, search.history.y[: len(known)]):
+        raise ValueError(
+            f"history: expected the values with which {file} begins, got others: leave `history`"
+            " out, or begin another file"
+        )
+    if x0 is not None and not is_in_file:
         search.enqueue(x0)
-    run = Run(search, evaluations, callback, failures, bool(progress))
+    run = Run(search, evaluations, callback, failures, bool(progress), file)
     if resume is not None:
-        run.number = run.begun = len(search.history.y) + search.failures
-        run.file = resume if isinstance(resume, str | Path) else None
+        run.number = run.begun = len(search.history.y) + search.failures - len(known)
+    if file is not None:
+        search.save(file)  # what cannot be written is found out before an evaluation
     pool = _pool(n_jobs) if executor is None else executor
     try:
         run.evaluate(f, pool, n_jobs)
     except KeyboardInterrupt:
         raise Interrupted(_so_far(search)) from None
+    except EvaluationFailed as error:
+        error.result = _so_far(search)
+        raise
     finally:
         if executor is None and isinstance(pool, futures.ThreadPoolExecutor):
             pool.shutdown(wait=False)
     result = _so_far(search)
     if result is None:
-        raise EvaluationFailed(f"f: all of {evaluations} evaluations failed", None)
+        raise EvaluationFailed(f"f: all of {evaluations} evaluations failed")
     return result
 
 
@@ -190,10 +204,10 @@ def _search(
     is_least: bool,
     options: Mapping[str, Any],
 ) -> Optimizer:
-    """A new optimizer, or the one to go on with. Raises ValueError where what is said of this one
-    differs.
+    """A new optimizer, or the one to go on with, a copy of a result's. Raises ValueError where what
+    is said of this one differs.
     """
-    old = resume.optimizer if isinstance(resume, Result) else resume
+    old = copy.deepcopy(resume.optimizer) if isinstance(resume, Result) else resume
     if isinstance(old, str | Path):
         old = Optimizer.load(old) if Path(old).exists() else None
     if not isinstance(old, Optimizer | None):
@@ -202,6 +216,8 @@ def _search(
         if old.settings.minimize != is_least:
             raise ValueError("resume: expected the same sense, got minimize for maximize, or back")
         return old
+    if old is not None and "seed" in options and options["seed"] is None:
+        options = {**options, "seed": old.settings.seed}
     new = optimizer(bounds=bounds, minimize=is_least, **options)
     if old is not None and not old.is_like(new):
         raise ValueError(
@@ -228,10 +244,22 @@ def _pool(n_jobs: int) -> futures.Executor:
     if n_jobs == 1:
         return Here()
     try:
-        from joblib.externals.loky import get_reusable_executor
+        return Processes(n_jobs)
     except ImportError:
         return futures.ThreadPoolExecutor(n_jobs)
-    return get_reusable_executor(max_workers=n_jobs)
+
+
+class Processes(futures.Executor):
+    """Those of joblib, which are kept between calls: new ones where one of them has died."""
+
+    def __init__(self, n_jobs: int) -> None:
+        from joblib.externals.loky import get_reusable_executor
+
+        self._there = partial(get_reusable_executor, max_workers=n_jobs)
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> futures.Future:
+        future: futures.Future = self._there().submit(fn, *args, **kwargs)
+        return future
 
 
 @dataclass
@@ -256,7 +284,7 @@ class Run:
             while True:
                 while len(running) < n_jobs and self.begun < self.evaluations:
                     x = waiting.pop(0) if waiting else self.search.ask()
-                    running[pool.submit(f, _own(x))] = x  # f may change what it is given
+                    running[self._submitted(pool, f, x)] = x
                     self.begun += 1
                 if not running:
                     return
@@ -265,11 +293,39 @@ class Run:
                     if self._is_over(running.pop(future), future, line):
                         return
         finally:
-            for future, x in running.items():
-                future.cancel()
-                self.search.forget(x)
+            self._leave(running)
             if line:
                 line.close()
+
+    def _submitted(self, pool: Any, f: Callable[[Any], Any], x: Any) -> futures.Future:
+        """One evaluation, begun. Raises EvaluationFailed where nothing can run any more."""
+        try:
+            future: futures.Future = pool.submit(f, _own(x))  # f may change what it is given
+        except Exception as error:
+            self.search.forget(x)
+            raise EvaluationFailed(f"executor: takes no evaluation: {_said(error)}") from error
+        return future
+
+    def _leave(self, running: Mapping[futures.Future, Any]) -> None:
+        """Keep what has ended by now, whatever ends the run; nothing else is pending any more."""
+        left = []
+        for future, x in running.items():
+            future.cancel()
+            is_over = future.done() and not future.cancelled()
+            if not is_over or _told(future, x, self.search)[1] is not None:
+                left.append(x)
+        if len(left) < len(running):
+            self._save()  # with what is pending, for whoever goes on
+        for x in left:
+            self.search.forget(x)
+
+    def _save(self) -> None:
+        try:
+            if self.file is not None:
+                self.search.save(self.file)
+        except OSError as error:
+            words = f"resume: {self.file} cannot be written: {_said(error)}"
+            raise EvaluationFailed(words) from error
 
     def _is_over(self, x: Any, future: futures.Future, line: Line | None) -> bool:
         """Tells what one evaluation has shown; whether it was the last one."""
@@ -281,12 +337,11 @@ class Run:
                 f" {_said(why)}"
             )
             if self.failures == "stop":
-                raise EvaluationFailed(words, _so_far(search)) from why
+                raise EvaluationFailed(words) from why
             search.forget(x, failed=True)
             if line:
                 line.say(f"{words}; it is left out")
-        if self.file is not None:
-            search.save(self.file)
+        self._save()
         if line:
             line.show(self.number, _best(search))
         if point is None or self.callback is None:
@@ -298,7 +353,7 @@ class Run:
                 f"callback: failed after evaluation {self.number} of {self.evaluations}:"
                 f" {_said(error)}"
             )
-            raise EvaluationFailed(words, _so_far(search)) from error
+            raise EvaluationFailed(words) from error
 
 
 class Line:

@@ -62,7 +62,8 @@ class Bounds:
     @classmethod
     def saved(cls, fields: Mapping[str, Any]) -> Bounds:
         """From what `dataclasses.asdict` gives, as JSON keeps it. Raises ValueError."""
-        return cls(tuple(map(Variable.of, fields["variables"])), tuple(fields["names"]))
+        variables = (Variable.saved(one) for one in fields["variables"])
+        return cls(tuple(variables), tuple(fields["names"]))
 
     @property
     def d(self) -> int:
@@ -78,6 +79,12 @@ class Bounds:
     def is_rounded(self) -> bool:
         """Whether there are whole numbers or choices, so that points may coincide."""
         return any(one.whole for one in self.variables)
+
+    @property
+    def whole(self) -> NDArray:
+        """Which columns of the cube belong to whole numbers and choices."""
+        columns = [one.columns for one in self.variables]
+        return np.repeat([one.whole for one in self.variables], columns)
 
     def read(self, x: Any) -> tuple[Array, bool]:
         """Numbers (n, d) of points of one's own, and whether it was one point. Raises ValueError.
@@ -237,6 +244,7 @@ class Table:
         return Arms(self._standard())
 
     is_rounded = False
+    whole = np.array([True])
 
     def read(self, x: Any) -> tuple[NDArray, bool]:
         """Numbers of rows (n,), and whether it was one number. Raises ValueError."""

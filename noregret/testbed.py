@@ -103,7 +103,6 @@ class Testbed:
         self._sign = inner.display.sign
         self.minimize = self._sign < 0
         self.best = None if inner.best is None else self._sign * inner.best
-        self.best_kind, self.data = inner.best_kind, inner.data
         self.label, self.unit = inner.display.label, inner.display.unit
         self._count = 0
 

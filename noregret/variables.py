@@ -67,14 +67,9 @@ class Variable:
 
     @classmethod
     def of(cls, given: Any) -> Variable:
-        """Itself, a pair (low, high), or the mapping of its fields that a file holds.
-
-        Raises ValueError.
-        """
+        """Itself, or a pair (low, high). Raises ValueError."""
         if isinstance(given, Variable):
             return given
-        if isinstance(given, Mapping):
-            return cls(**{**given, "values": _plain(given["values"])})
         pair = converted(given)
         if pair is None or pair.shape != (2,):
             raise ValueError(
@@ -82,6 +77,11 @@ class Variable:
                 f" {shortened(given)}"
             )
         return real(*pair)
+
+    @classmethod
+    def saved(cls, fields: Mapping[str, Any]) -> Variable:
+        """From what `dataclasses.asdict` gives, as JSON keeps it."""
+        return cls(**{**fields, "values": _plain(fields["values"])})
 
     @property
     def _edges(self) -> tuple[float, float]:

@@ -1,12 +1,13 @@
 """What a copy of a method is told at pending points."""
 
+import dataclasses
 import pickle
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from noregret.believer import believed, believer
+from noregret.believer import believed, believer, means
 from tests.noregret.own import TABLE, VALUES, begun, f, g
 
 
@@ -56,6 +57,15 @@ def test_without_a_model_that_shows_means_it_is_what_the_nearest_point_has_shown
     seen = believed(method, u)
     assert_array_equal(seen.y, method.y[[4, 9]])
     assert_array_equal(seen.g, method.g[[4, 9]])
+
+
+def test_a_method_that_has_begun_anew_shows_no_model_of_what_was_before():
+    optimizer, method = taught("turbo")
+    assert means(method, method.x[:3]) is not None
+    method.search = dataclasses.replace(method.search, since=20)
+    assert means(method, method.x[:3]) is None
+    optimizer._method = method
+    assert optimizer.recommend().y == optimizer.best().y
 
 
 @pytest.mark.parametrize("name", ["gp-ei", "cei", "dumbo", "bbkb"])

@@ -52,6 +52,21 @@ def test_no_failed_point_is_asked_for_again(name):
         assert (np.abs(before - tried[i]).max(1, initial=0) >= 1e-3).all()
 
 
+@pytest.mark.parametrize("bounds", [(0, 0.3), noregret.integer(-40, 40)], ids=["real", "whole"])
+@pytest.mark.parametrize("name", ["cma-es", "ngopt"])
+def test_after_one_failure_a_method_goes_on_with_points_of_its_own(name, bounds):
+    calls = []
+
+    def f(x):
+        calls.append(x)
+        if len(calls) == 15:
+            raise RuntimeError
+        return float(((x - 0.1) ** 2).sum())
+
+    run = noregret.minimize(f, [bounds] * 3, method=name, evaluations=40, failures="skip")
+    assert run.optimizer.failures == 1 and run.optimizer._designed <= 8
+
+
 @pytest.mark.parametrize("name", OVER_ARMS)
 def test_no_failed_row_is_asked_for_again(name):
     rows = []

@@ -23,6 +23,11 @@ def on_box(method="gp-ei", **options):
         ({"arms": TABLE}, "expected `bounds`, a pair .* or `arms`, a table .*; got both"),
         ({"bounds": [(0, 1, 2)]}, r"a pair \(low, high\) for each variable, .* \(0, 1, 2\) for"),
         ({"bounds": []}, r"a pair \(low, high\) for each variable"),
+        ({"bounds": {"x": {"low": 0, "high": 1}}}, r"a pair \(low, high\) for each variable"),
+        (
+            {"method": "go-ucb", "like": "breast-cancer-forest"},
+            "go-ucb: .*low, which the paper's problem",
+        ),
         ({"bounds": "01"}, r"a pair \(low, high\) for each variable"),
         ({"bounds": [(0, 1), (3, 3)]}, r"finite low < high, got \(3.0, 3.0\) for variable 1"),
         ({"bounds": [(0, np.inf)]}, r"finite low < high, got \(0.0, inf\) for variable 0"),

@@ -146,6 +146,7 @@ def test_points_of_the_design_do_not_depend_on_how_many_are_asked():
 
 def test_a_method_by_its_number_and_by_its_name():
     listed = noregret.methods()
+    assert "GP-EI" in listed and listed[0] in listed and "gp_ei" not in listed
     assert listed[0] is listed["lcbo"] and len(listed) == len(METHODS)
     assert repr(listed).splitlines()[0].startswith("name ")
     assert len(repr(listed).splitlines()) == len(METHODS) + 1

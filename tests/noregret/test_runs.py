@@ -1,8 +1,9 @@
 """What a run may begin with, where it runs, how it goes on, and what its result shows."""
 
 import itertools
+import os
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -75,6 +76,59 @@ def test_after_a_crash_the_same_program_goes_on(tmp_path):
     assert_array_equal(found(crashes, resume=file).history.x, found().history.x)
 
 
+def test_the_same_call_goes_on_with_what_was_known_and_points_of_ones_own(tmp_path):
+    X = np.random.default_rng(0).uniform(-5, 5, (20, 2))
+    known, file = (X, [bowl(x) for x in X]), tmp_path / "known.npz"
+    options = {"history": known, "x0": [[1.0, 1.0]], "seed": None, "resume": file}
+    assert len(found(evaluations=5, **options).history.y) == 25
+    run = found(evaluations=9, **options)
+    assert len(run.history.y) == 29 == len(np.unique(run.history.x, axis=0))
+    with pytest.raises(ValueError, match="history: expected the values with which"):
+        found(**{**options, "history": (X, np.zeros(20))})
+
+
+def test_a_result_stays_as_it_is_and_can_be_continued_twice():
+    first = found(method="gp-ei", evaluations=6)
+    one, other = (noregret.minimize(bowl, resume=first, evaluations=8) for _ in range(2))
+    assert len(first.optimizer.history.y) == 6
+    assert_array_equal(one.history.x, other.history.x)
+
+
+def test_a_file_that_cannot_be_written_loses_nothing(tmp_path, monkeypatch):
+    calls, no_folder = [], tmp_path / "file"
+    no_folder.touch()
+    with pytest.raises((FileExistsError, NotADirectoryError)):
+        found(calls.append, resume=no_folder / "run.npz")
+    assert calls == []
+
+    def full(self, path):
+        if len(self.history.y) == 3:
+            raise OSError("no space left")
+
+    monkeypatch.setattr(noregret.Optimizer, "save", full)
+    with pytest.raises(noregret.EvaluationFailed, match="cannot be written: OSError: no") as caught:
+        found(resume=tmp_path / "run.npz")
+    assert len(caught.value.result.history.y) == 3
+
+
+def test_a_method_that_was_interrupted_while_it_learnt_learns_anew(monkeypatch):
+    whole = found(method="gp-ei", evaluations=9)
+    kind = type(whole.optimizer._taught())
+    tell = kind.tell
+
+    def interrupted(self, x, observation):
+        tell(self, x, observation)
+        if len(self.y) == 7:
+            monkeypatch.setattr(kind, "tell", tell)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(kind, "tell", interrupted)
+    with pytest.raises(noregret.Interrupted) as caught:
+        found(method="gp-ei", evaluations=9)
+    run = noregret.minimize(bowl, resume=caught.value.result, evaluations=9)
+    assert_array_equal(run.history.x, whole.history.x)
+
+
 def test_what_does_not_fit_an_earlier_run_is_refused(tmp_path):
     file = tmp_path / "run.npz"
     run = found(resume=file)
@@ -129,6 +183,47 @@ def test_a_failure_in_another_thread_loses_nothing():
     assert len(run.history.y) == 8 and run.optimizer.failures == 1
     with pytest.raises(ValueError, match="executor: expected one that has `submit`"):
         found(executor=3)
+
+
+class AtOnce(Executor):
+    """Has evaluated what it takes when it has taken it."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        future = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+def test_what_has_ended_when_a_run_ends_is_kept():
+    def fails(x):
+        if next(number) == 1:
+            raise ZeroDivisionError
+        return bowl(x)
+
+    number = itertools.count()
+    with pytest.raises(noregret.EvaluationFailed) as caught:
+        found(fails, n_jobs=4, executor=AtOnce())
+    assert len(caught.value.result.history.y) == 3
+    run = found(n_jobs=4, executor=AtOnce(), callback=lambda point: True)
+    assert len(run.history.y) == 4 and len(run.optimizer.pending) == 0
+
+
+def test_a_process_that_dies_is_a_failed_evaluation_and_a_broken_pool_loses_nothing():
+    def dies(x):
+        if x[0] > 3:
+            os._exit(1)
+        return bowl(x)
+
+    run = found(dies, n_jobs=2, failures="skip", evaluations=12)
+    assert run.optimizer.failures and len(run.history.y) + run.optimizer.failures == 12
+    pool = ThreadPoolExecutor(1)
+    with pytest.raises(noregret.EvaluationFailed, match="executor: takes no evaluation") as caught:
+        found(executor=pool, callback=lambda point: pool.shutdown())
+    assert len(caught.value.result.history.y) == 1
+    assert len(caught.value.result.optimizer.pending) == 0
 
 
 def test_an_error_without_words_is_told():

@@ -68,6 +68,29 @@ def test_nothing_stays_pending_and_a_run_goes_on_from_a_file(method, tmp_path):
     assert loaded.ask() == optimizer.ask()
 
 
+def test_whole_numbers_of_a_wide_range_are_different_points():
+    optimizer = noregret.optimizer("gp-ei", bounds=[integer(0, 3000)], noise=0, initial=2)
+    rows = np.array([0, 500, 1000, 1199, 1201, 1500, 2000, 3000])
+    optimizer.tell(rows[:, None], (rows - 1200.0) ** 2)
+    assert min(abs(int(optimizer.ask()[0]) - 1200) for _ in range(6)) <= 2
+    other = noregret.optimizer("random", bounds=[integer(0, 1000)], initial=1)
+    other.enqueue([57])
+    x = other.ask()
+    other.tell([61], 1.0)
+    assert_array_equal(other.pending, [x])
+
+
+def test_variables_may_have_the_names_of_other_columns():
+    box = dict.fromkeys(("x", "y", "best", "g0"), (0, 1))
+    run = noregret.minimize(
+        lambda x: (x["y"], [x["x"] - 1]), box, constraints=1, method="random", evaluations=5
+    )
+    frame = run.to_frame()
+    names = ["x", "x.y", "x.best", "x.g0", "y", "g0", "feasible", "best"]
+    assert list(frame.columns) == names
+    assert_array_equal(frame[names[:4]], [list(point.values()) for point in run.history.x])
+
+
 @pytest.mark.parametrize("method", [None, "gp-ei"])
 def test_no_point_of_few_is_evaluated_twice(method):
     seen = []
