@@ -83,7 +83,7 @@ mutants: env                   ## plant N=40 bugs of one line in algorithms and 
 parity: env                    ## compare step by step with the authors' public codes, on real tables where NOREGRET_DATA has them: CORES
 	$(TESTS) tests/parity
 
-check: env                     ## formatter, linter, type checker, imports, snakefmt, snakemake --lint, whether generated pages are up to date and published records belong to the plan
+check: env                     ## formatter, linter, type checker, imports, snakefmt, snakemake --lint, whether generated pages are up to date and published records are of today's code and plan
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy

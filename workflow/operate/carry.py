@@ -6,7 +6,8 @@ group of such records a random sample, 5 % and at least 3, is made again. Where 
 same trace, the group gets today's digest, and keeps in `carried` the old one, the commit that made
 the record, and which were made again. Where one differs, or a run fails, nothing is written: the
 records are of other code, as reports say, until they are made anew. `--check`, called by `make
-check`, makes nothing and fails where a published record is damaged or belongs to no planned run.
+check`, makes nothing and fails where a published record is damaged, is of other code than today's
+or belongs to no planned run.
 
 A group is what a sample can speak for: records of one paper and scale, of one algorithm class under
 one reading at one problem function under one reading, that run in the same way (in batches or with
@@ -278,7 +279,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only check that every published record can be read and belongs to a planned run",
+        help="only check that every published record is whole, of today's code and of the plan",
     )
     options = parser.parse_args(arguments)
     if options.cores < 1:
@@ -293,7 +294,12 @@ def main(arguments: list[str] | None = None) -> int:
         papers = chosen_papers(options.papers) if options.papers else []
         surveyed = survey(root, options.scale, papers)
         errors = surveyed.wrong
-        if not options.check:
+        if options.check and surveyed.stale:
+            errors.append(
+                f"{len(surveyed.stale)} published records are of other code than today's, such as"
+                f" {surveyed.stale[0].name}: `make carry` tells whether today's makes the same"
+            )
+        elif not options.check:
             print(f"{surveyed.current} published records are of today's code")
             counts = carry(root, surveyed.stale, options) if surveyed.stale else Counter[str]()
             if left := counts[KEEP] + counts[OPEN]:

@@ -121,6 +121,8 @@ def test_equal_traces_carry_the_whole_group_and_a_second_call_does_nothing(toy):
 def test_what_was_compared_beforehand_is_carried_without_a_run(toy, capsys):
     toy.change("faster")
     before = toy.contents
+    assert carry.main(["--check"]) == 1
+    assert "published records are of other code than today's, such as" in capsys.readouterr().err
     assert carry.main(["--equal", "hashes of 20 runs agree", "--dry-run"]) == 0
     assert toy.contents == before
     assert carry.main(["--equal", "hashes of 20 runs agree"]) == 0
