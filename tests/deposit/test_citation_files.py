@@ -22,6 +22,8 @@ def test_all_name_one_version_and_one_date():
     assert {CITATION["version"], CODEMETA["version"], ZENODO["version"]} == {PROJECT["version"]}
     dates = {CODEMETA["datePublished"], ZENODO["publication_date"]}
     assert dates == {str(CITATION["date-released"])}
+    (newest, *_) = re.findall(r"^## (.*)", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    assert newest.startswith(f"{PROJECT['version']} ({CITATION['date-released']})")
 
 
 def test_all_name_the_same_makers():
