@@ -1,12 +1,11 @@
 """What a page says that runs cost is what the plan says."""
 
 import re
-from pathlib import Path
 
 from workflow.plan import costs
 from workflow.plan.expand import chosen_papers, load
+from workflow.plan.resolve import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 NAMES = {"bbkb": "BBKB", "bkb": "BKB", "dumbo": "DuMBO", "go_ucb": "GO-UCB", "lcbo": "LCBO"}
 
 

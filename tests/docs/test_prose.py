@@ -1,14 +1,12 @@
 """Pages that people read have short sentences and short paragraphs."""
 
 import re
-from pathlib import Path
 
 import pytest
 
 from workflow.plan.reader import read
-from workflow.plan.resolve import papers
+from workflow.plan.resolve import ROOT, papers
 
-ROOT = Path(__file__).resolve().parents[2]
 LONGEST, MEAN, PARAGRAPH = 25, 16, 80  # words
 PAGES = [
     *(ROOT / name for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")),

@@ -4,7 +4,6 @@ import json
 import re
 from collections import Counter
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -12,11 +11,9 @@ import pytest
 
 from workflow.judge import settings
 from workflow.judge.claims import AS_PRINTED
-from workflow.plan.resolve import papers
+from workflow.plan.resolve import ROOT, papers
 from workflow.trace import curve_file
 from workflow.trace.curves import PUBLISHED
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def text(name):

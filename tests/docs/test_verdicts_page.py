@@ -2,7 +2,6 @@
 
 import re
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
@@ -14,8 +13,8 @@ from workflow.judge.closeness import CAP, MARGIN, REPRODUCES
 from workflow.judge.outcomes import GROUPS, MEANINGS, ORDER
 from workflow.judge.trivial import PASSES
 from workflow.measure.statistics import ENOUGH, LEVEL, LOOKS
+from workflow.plan.resolve import ROOT
 
-ROOT = Path(__file__).resolve().parents[2]
 WRITTEN = (ROOT / verdict_errors.PAGE).read_text(encoding="utf-8")
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 QUICK = 8_000

@@ -121,8 +121,9 @@ def test_a_mirror_with_an_endless_file_does_not_fill_the_disk(tmp_path):
 FILES = {"mirror": [{"path": "toy/x", "sha256": "0" * 64, "bytes": 8}]}
 FILES |= {"sources": [{"url": "https://example.org/x"}], "content_sha256": "0" * 64}
 TABLE = {"rows": 1, "separator": ",", "columns": {"a": ""}, "target": "a"}
-ENTRY = {"title": "t", "licence": "CC0", "citation": "nobody", **FILES, **TABLE}
-ENTRY |= {"substitute": {"made_by": "regression", "says": "t"}}
+BARE = {"title": "t", "licence": "CC0", "citation": "nobody", **FILES}
+BARE |= {"substitute": {"made_by": "regression", "says": "t"}}
+ENTRY = {**BARE, **TABLE}
 
 
 def places(path):
@@ -150,6 +151,8 @@ MANIFESTS = [
         {"toy": {**ENTRY, "sources": [{"url": "https://example.org", "file": "/etc/x"}]}},
         "expected a file among toy/x",
     ),
+    ({"toy": {**ENTRY, "format": "smoke"}}, "expected a format among delimited, nasbench101, got"),
+    ({"toy": BARE}, "toy: expected the fields rows, separator, columns, target, got none"),
     ({"toy": None}, "expected fields, got None"),
     (["toy"], "expected entries by the name of a data set"),
     ("x: [", "is no valid YAML"),

@@ -158,3 +158,19 @@ def test_what_went_wrong_once_goes_well(place, expected, name, where, step, kind
     if "fails" in how:  # and goes on later from what it has saved
         done.append(("any: raises an error", "simulator: evaluate", 6, 0))
     disturbed(place, expected, kind, done, begun="begun" in how, saving="saving" in how)
+
+
+SAID = {  # of what ends a run in its fifth evaluation
+    "evaluate: shows nan": "expected a finite objective at query",
+    "any: raises a lack of memory": "out of memory at",
+    "any: reads where nothing is": "ended by SIGSEGV (Segmentation fault) during evaluation 4",
+    "any: kills itself": "ended by SIGKILL (Killed) during evaluation 4: was it out of memory?",
+    "any: ends its process": "ended by itself with exit status 0 during evaluation 4",
+}
+
+
+@pytest.mark.parametrize("name", SAID)
+def test_what_ended_a_run_is_said(place, expected, name):
+    where, told = name.partition(":")[0].replace("any", "simulator: evaluate"), []
+    disturbed(place, expected, "box", [(name, where, 4, 0)], tell=told.append)
+    assert SAID[name] in told[0]

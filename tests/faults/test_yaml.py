@@ -132,6 +132,13 @@ is: bkb.BKB => is: api.Optimizer => algorithm BKB, is: expected module.Class or 
 data: abalone => data: abalon => problem abalone: unknown data 'abalon'; did you mean 'abalone'?
 data: abalone => data: ../../secret => problem abalone, data: expected the name of a data set:
 room: unlimited => room: unlimited, execution: async => expected a number of workers as `room`
+uniform: {is: => uniform: {execution: async, is: => uniform on abalone: expected a number of workers
+unlimited, init => unlimited, given: {x: noise}, init => names noise; tables.abalone reveals nothing
+unlimited, init => unlimited, substitute: {data: x}, init => expected `libraries` beside
+unlimited, => unlimited, libraries: [numpy], substitute: {}, => substitute: expected at least one
+noise: 0.01, => noise: 0.01, libraries: [numpy], substitute: {x: 1, budget: 3}, => budget, x of
+features: z-scored => libraries: [numpy], substitute: {features: raw} => missing parameter features
+runs: [{}] => runs: [{scales: [large]}] => run number 1: unknown scale 'large'; known: smoke, short
 runs: [{}] => runs: [] => line 16, runs: expected at least one entry, got []
 runs: [{}] => runs: [{}]\ntables: 3 => line 17, tables: expected a list, got 3
 runs: [{}] => runs: => line 16, runs: expected a list, got nothing

@@ -1,7 +1,6 @@
 """Tables of delimited text, against one written by hand, and the tables that stand in for them."""
 
 import hashlib
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +9,8 @@ from numpy.testing import assert_array_equal
 from workflow.data import delimited
 from workflow.data.manifest import Dataset, File, Layout, Substitute, read_manifest
 from workflow.data.places import DataUnavailable
+from workflow.plan.resolve import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 RAW = b"9;M;0.5;7\n8;F;0.25;9\n7;?;1;1\n\n6;M;0.125;11"
 VALUES = np.array([[1, 7, 0.5], [2, 9, 0.25], [1, 11, 0.125]])
 CONTENT = hashlib.sha256(b"sex,rings,target\n" + VALUES.astype("<f8").tobytes()).hexdigest()
@@ -31,7 +30,7 @@ ANIMALS = Dataset(
 )
 
 
-def values(prepared) -> np.ndarray:
+def values(prepared):
     return np.column_stack([column.to_numpy() for column in prepared.table.columns])
 
 
@@ -86,7 +85,7 @@ def test_what_stands_in_does_not_change():
         ("australian", "337a46dd202274c8b494c0edf3af4f3ff881a493db94cc5f790e25df214a50df"),
         ("diabetes", "210b97c0e76df2f692ecbb0be64fa3f79babedfb4557a74a5c2755a28175bc5f"),
     ]:
-        assert delimited.substitute(read_manifest(REPOSITORY)[name]).content_sha256 == content
+        assert delimited.substitute(read_manifest(ROOT)[name]).content_sha256 == content
 
 
 def test_synthetic_tables_have_size_and_range_of_the_real_ones():
@@ -95,7 +94,7 @@ def test_synthetic_tables_have_size_and_range_of_the_real_ones():
         ("cadata", 14999, 500001, 100),
         ("australian", 0, 1, 1),
     ]:
-        dataset = read_manifest(REPOSITORY)[name]
+        dataset = read_manifest(ROOT)[name]
         made = delimited.substitute(dataset)
         table = values(made)
         features, target = table[:, :-1], table[:, -1]

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -19,8 +18,8 @@ from workflow.data.download import download
 from workflow.data.manifest import File
 from workflow.data.places import DataUnavailable
 from workflow.data.raw_file import Rejected
+from workflow.plan.resolve import ROOT
 
-REPOSITORY = Path(__file__).resolve().parents[3]
 BODY = random.Random(0).randbytes(1_000_000)
 OTHER = random.Random(1).randbytes(1_000_000)
 
@@ -168,7 +167,7 @@ def test_a_later_call_goes_on_after_a_kill(server, target, whole):
         " File.model_validate_json(sys.argv[3]))"
     )
     command = [sys.executable, "-c", call, url, str(target), WANTED.model_dump_json()]
-    how = {"cwd": REPOSITORY, "stderr": subprocess.DEVNULL, "start_new_session": True}
+    how = {"cwd": ROOT, "stderr": subprocess.DEVNULL, "start_new_session": True}
     with subprocess.Popen(command, **how) as process:
         end = time.monotonic() + 600
         while time.monotonic() < end and not (

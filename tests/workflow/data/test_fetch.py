@@ -528,17 +528,6 @@ def test_what_cannot_be_read_is_not_admitted_on_demand(root, mirrored, monkeypat
     assert raw_files(root) == []
 
 
-def test_an_entry_that_lacks_something_is_named(root, tiny):
-    fields = "rows, separator, columns, target, content_sha256"
-    for given, reason in [
-        ("smoke signals", "expected a format among delimited, nasbench101, tiny, got 'smoke"),
-        (None, f"expected the fields {fields}, got none"),
-    ]:
-        write_tiny(root, format=given)
-        message = refusal(root)
-        assert "toy" in message and reason in message
-
-
 # the command line, the manifest, real data
 
 

@@ -1,16 +1,8 @@
 """What is wrong with the words of a figure: they overlap, leave the paper or cover a panel."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.text import Text
-from matplotlib.transforms import Bbox
 
 from workflow.draw.plots import MARK
 
@@ -20,7 +12,7 @@ LEAST = 7.0  # points
 OVER_PANELS = ("SUBSTITUTE DATA", "not run", "no value")
 
 
-def faults(figure: Figure) -> list[str]:
+def faults(figure):
     """A sentence for each fault, where the figure is laid out as in its file."""
     figure.set_dpi(DPI)
     renderer = FigureCanvasAgg(figure).get_renderer()
@@ -57,13 +49,13 @@ def faults(figure: Figure) -> list[str]:
     return found
 
 
-def overlap(one: Bbox, other: Bbox) -> bool:
+def overlap(one, other):
     width = min(one.x1, other.x1) - max(one.x0, other.x0)
     height = min(one.y1, other.y1) - max(one.y0, other.y0)
     return bool(min(width, height) > SLACK)
 
 
-def visible(figure: Figure) -> Iterator[Text]:
+def visible(figure):
     """Every text that is drawn: of ticks those within their axis alone."""
     of_ticks = {
         id(label): shown
@@ -78,15 +70,15 @@ def visible(figure: Figure) -> Iterator[Text]:
             yield text
 
 
-def axes_of(ax: Axes) -> tuple[Axis, Axis]:
+def axes_of(ax):
     return ax.xaxis, ax.yaxis
 
 
-def _of_axes(ax: Axes) -> list[Text]:
+def _of_axes(ax):
     return [text for axis in axes_of(ax) for text in axis.findobj(Text)]
 
 
-def _ticks(axis: Axis) -> Iterator[tuple[Text, bool]]:
+def _ticks(axis):
     low, high = sorted(axis.get_view_interval())
     span = axis.get_transform().transform(np.array([low, high]))
     room = 1e-6 * abs(span[1] - span[0])

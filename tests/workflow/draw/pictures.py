@@ -1,10 +1,6 @@
 """A paper with one picture and its records, for tests of what is drawn of designs."""
 
-from __future__ import annotations
-
 import hashlib
-from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from PIL import Image
@@ -60,18 +56,18 @@ class Runs:
     def draw(self, folder, **options):
         return picture.draw(self.paper, self.store(**options), "best", folder)
 
-    def drawn(self, folder) -> list[Path]:
+    def drawn(self, folder):
         """The files of the picture, which are the same bytes when drawn again."""
         first, second = self.draw(folder / "one"), self.draw(folder / "two")
         assert hashes(first) == hashes(second)
         return first
 
 
-def hashes(paths: Sequence[Path]) -> list[str]:
+def hashes(paths):
     return [hashlib.sha256(path.read_bytes()).hexdigest() for path in paths]
 
 
-def pixels(path: Path) -> np.ndarray:
+def pixels(path):
     """A still (height, width, 3), of which nothing is cut at the sides."""
     with Image.open(path) as still:
         seen = np.asarray(still.convert("RGB")).astype(int)
@@ -79,13 +75,13 @@ def pixels(path: Path) -> np.ndarray:
     return seen
 
 
-def count(seen: np.ndarray, colour: str) -> int:
+def count(seen, colour):
     """How many pixels have a colour, about."""
     wanted = [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
     return int((np.abs(seen - wanted).max(axis=2) < 3).sum())
 
 
-def best_of(query, g=(), **changes) -> Best:
+def best_of(query, g=(), **changes):
     shown = {"value": 2.5, "label": "weight", "unit": "100 lb", "curve": "A", "seed": 0}
     shown |= {"evaluation": 1, "evaluations": 3, "compared": 3, "libraries": {}}
     return Best(query=np.asarray(query), g=np.array(g), **{**shown, **changes})

@@ -1,10 +1,5 @@
 """Every figure of every paper, of made-up numbers: its words can be read."""
 
-from __future__ import annotations
-
-from collections.abc import Iterable, Mapping
-from typing import Any
-
 import matplotlib
 import numpy as np
 from matplotlib import pyplot as plt
@@ -15,9 +10,8 @@ from workflow.measure.store import NotRun
 from workflow.plan import selection
 from workflow.plan.expand import load
 from workflow.plan.lines import FigureLine
-from workflow.plan.paper import Paper
 from workflow.plan.resolve import papers
-from workflow.trace.curves import AnyCurve, Curve, Study
+from workflow.trace.curves import Study
 
 PAPERS = {name: load(name, "paper") for name in papers()}
 FIGURES = [(name, line["id"]) for name, paper in PAPERS.items() for line in paper.entry["figures"]]
@@ -29,28 +23,28 @@ class MadeUp:
     three seeds or one; nothing is missing if it is `whole`.
     """
 
-    def __init__(self, paper: Paper, *, whole: bool) -> None:
+    def __init__(self, paper, *, whole):
         self.paper, self.whole = paper, whole
-        self.numbers: dict[str, int] = {}
+        self.numbers = {}
         self.tables = {study: _table(paper, study) for study in paper.studies}
 
-    def has(self, run: AnyCurve) -> bool:
+    def has(self, run):
         return self.whole or self._number(run) % 3 != 2 or isinstance(run, Study)
 
-    def seeds(self, run: AnyCurve) -> tuple[int, ...]:
+    def seeds(self, run):
         if not self.has(run):
             raise NotRun(run.name)
         few = {0: 5, 1: 3, 2: 5, 3: 1}[self._number(run) % 4]
         return tuple(range(5 if self.whole or isinstance(run, Study) else few))
 
-    def values(self, run: Curve, name: str) -> np.ndarray:
+    def values(self, run, name):
         seeds = self.seeds(run)
         rng = np.random.default_rng(self._number(run))
         level, slope = 10 ** rng.uniform(-2, 3), rng.uniform(0.2, 1.5)
         spread = np.exp(0.1 * rng.standard_normal((len(seeds), LENGTH)))
         return level * spread * np.arange(1, LENGTH + 1) ** -slope
 
-    def column(self, study: Study, seed: int, name: str, rows=None) -> np.ndarray:
+    def column(self, study, seed, name, rows=None):
         table = self.tables[study.id]
         length = len(next(iter(table.values())))
         rng = np.random.default_rng([*name.encode(), seed])
@@ -59,23 +53,23 @@ class MadeUp:
         chosen = [np.isclose(table[one], value) for one, value in (rows or {}).items()]
         return values[np.all(chosen, axis=0)] if chosen else values
 
-    def _number(self, run: AnyCurve) -> int:
+    def _number(self, run):
         return self.numbers.setdefault(run.name, len(self.numbers))
 
-    def data(self, run: AnyCurve) -> str:
+    def data(self, run):
         return "real"
 
-    def versions(self, run: Curve) -> list[str]:
+    def versions(self, run):
         return [f"{name} 1.0" for name in run.problem_entry.get("libraries", [])]
 
-    def processors(self, runs: Iterable[AnyCurve]) -> list[str]:
+    def processors(self, runs):
         return ["AMD EPYC (family 25, model 1)", "Intel(R) Xeon(R) Processor @ 2.10GHz"]
 
-    def lacks(self, runs: Mapping[str, Curve]) -> list[str]:
+    def lacks(self, runs):
         return []
 
 
-def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
+def _table(paper, study):
     """The columns of a study that select and order its rows: each selection with each value of the
     column that splits them, over a grid of twelve.
     """
@@ -85,7 +79,7 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
         for panel in figure["panels"]
         if panel.get("study", figure.get("study")) == study
     ]
-    rows: list[dict[str, float]] = []
+    rows = []
     for line in lines:
         # names are of values of the split column, or of columns
         named = line.get("names", {}) if "split" in line else {}
@@ -102,7 +96,7 @@ def _table(paper: Paper, study: str) -> dict[str, np.ndarray]:
     return found or {"seed": np.zeros(12)}
 
 
-def drawn(name: str, figure: str, *, whole: bool) -> tuple[list[panels.Panel], Any]:
+def drawn(name, figure, *, whole):
     paper = PAPERS[name]
     found = panels.panels_of(paper, MadeUp(paper, whole=whole), figure)
     line = selection.line_of(paper, "figures", figure, FigureLine)

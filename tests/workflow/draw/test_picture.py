@@ -259,19 +259,12 @@ def body(speed, n=gait.FRAMES):
     """A stiff cheetah (n, 8, 2, 2) that glides at so many m/s,
     its back leg behind its front leg.
     """
-    limbs = np.array(
-        [
-            [[-0.5, 0.6], [0.5, 0.6]],
-            [[0.5, 0.6], [0.7, 0.8]],
-            [[-0.5, 0.6], [-0.4, 0.4]],
-            [[-0.4, 0.4], [-0.5, 0.2]],
-            [[-0.5, 0.2], [-0.4, 0.05]],
-            [[0.5, 0.6], [0.6, 0.4]],
-            [[0.6, 0.4], [0.5, 0.2]],
-            [[0.5, 0.2], [0.6, 0.05]],
-        ]
-    )
-    return limbs + np.stack([speed * 0.05 * np.arange(n), np.zeros(n)], axis=-1)[:, None, None]
+    # the torso, the head, and both legs from above
+    limbs = [[-0.5, 0.6, 0.5, 0.6], [0.5, 0.6, 0.7, 0.8]]
+    limbs += [[-0.5, 0.6, -0.4, 0.4], [-0.4, 0.4, -0.5, 0.2], [-0.5, 0.2, -0.4, 0.05]]
+    limbs += [[0.5, 0.6, 0.6, 0.4], [0.6, 0.4, 0.5, 0.2], [0.5, 0.2, 0.6, 0.05]]
+    gone = np.stack([speed * 0.05 * np.arange(n), np.zeros(n)], axis=-1)
+    return np.reshape(limbs, (8, 2, 2)) + gone[:, None, None]
 
 
 def test_the_strip_shows_poses_at_their_true_places_with_their_times():

@@ -17,7 +17,6 @@ from workflow.draw.plots import RC
 from workflow.measure.statistics import critical_difference, friedman, indistinct, ranks_in_rows
 from workflow.measure.store import BadRecords, Store
 from workflow.plan import exhibits, reader, selection
-from workflow.plan.expand import load
 from workflow.plan.lines import RanksLine
 from workflow.plan.resolve import papers
 from workflow.trace.curves import PlanError
@@ -304,12 +303,3 @@ def test_no_words_of_the_papers_diagrams_are_clipped_or_overlap():
                     figure = ranks.diagram(found, entry["title"], note)
                     assert faults(figure) == []
                     plt.close(figure)
-
-
-def test_the_papers_rank_planned_runs():
-    for name in papers():
-        paper, entry = load(name, "smoke"), reader.read(name)
-        for line in paper.entry.get("ranks", []):
-            assert len(selection.rank_runs(paper, line["id"])) >= 4
-        names = [line["id"] for section in ("figures", "ranks") for line in entry.get(section, [])]
-        assert len(names) == len(set(names)), "figures and ranks are files of one folder"

@@ -48,11 +48,7 @@ def test_a_single_claim_is_named_in_its_row(tmp_path):
 
 def test_nothing_is_cut_off(tmp_path):
     for lines in (LINES, LINES[:1]):
-        check_whole(drawn(tmp_path, lines))
-
-
-def check_whole(figure):
-    figure.draw_without_rendering()
-    box = figure.get_tightbbox()
-    width, height = figure.get_size_inches()
-    assert min(box.x0, box.y0) >= 0 and box.x1 <= width and box.y1 <= height
+        figure = drawn(tmp_path, lines)
+        figure.draw_without_rendering()
+        box, (width, height) = figure.get_tightbbox(), figure.get_size_inches()
+        assert min(box.x0, box.y0) >= 0 and box.x1 <= width and box.y1 <= height

@@ -29,6 +29,11 @@ CONSTRAINED = {
 }
 RUNS = {"plain": RUN, "after data": AFTER_DATA, "constrained": CONSTRAINED}
 RUNS |= {"infeasible": {**CONSTRAINED, "true_g": np.tile([-1, 1e-12], (8, 1))}}
+# of all workers evaluations run at once: their seconds are no matter
+FINISHED = np.array([1.0, 1.5, 1.5, 2.5, 4.0, 4.25])
+RUNS |= {"workers": {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": FINISHED}}
+CORNERS = np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])
+RUNS |= {"on a box": {"true": np.zeros(3), "query": CORNERS, "batch": np.arange(3)}}
 BY_HAND = {
     "plain": {
         "cumulative_regret": [0.5, 1.25, 1.25, 1.5, 1.75, 1.75],
@@ -46,7 +51,14 @@ BY_HAND = {
         "batches": [0, 1, 2, 2, 2, 3],
         "report.dictionary": [NAN, 1, 2, 2, 2, 4],
         "report.nothing": [NAN] * 6,
+        # without constraints it is feasible everywhere, and nothing is reported to be an iterate
+        "best_feasible": [-0.5, -0.5, -1, -1, -1, -1],
+        "search_for_feasible": [NAN],
+        "feasible_evaluations": [0, 1, 2, 3, 4, 5],
+        "best_feasible_iterate": [INF] * 6,
     },
+    "workers": {"total_seconds": np.add(FINISHED, [0, 1, 7, 7, 7, 9])},
+    "on a box": {"centre_distance": [0, 0.5, 0.125]},  # a mean over variables
     "after data": {
         # the construction, which includes learning from the data, then the rows
         "seconds": [2.5, 3.5, 9.5, 9.5, 9.5, 11.5],
@@ -100,15 +112,6 @@ def test_metrics_of_a_run_by_hand(tmp_path, kind):
         assert_allclose(found[name], [values, values], err_msg=name)
 
 
-def test_workers_that_do_not_wait_take_until_their_evaluation_ends(toy):
-    """The seconds of an evaluation are no matter: those of all workers run at once."""
-    finished = np.array([1.0, 1.5, 1.5, 2.5, 4.0, 4.25])
-    events = {**RUN, "batch": np.arange(6), "started": np.zeros(6), "finished": finished}
-    curve = toy.add("A", lambda seed: events)
-    total = np.add(finished, [0, 1, 7, 7, 7, 9])
-    assert_allclose(toy.store().values(curve, "total_seconds")[0], total)
-
-
 def test_complete_batches_leave_out_the_design_and_the_last(toy):
     for name, run, expected in [("A", RUN, [1, 3]), ("B", AFTER_DATA, [2, 1, 2])]:
         curve = toy.add(name, lambda seed, run=run: run)
@@ -126,17 +129,6 @@ def test_thinned_grid_keeps_both_ends():
         assert len(grid) <= metrics.GRID
         assert (grid[0], grid[-1]) == (0, 9999)
         assert (np.diff(grid) > 0).all()
-
-
-def test_a_run_without_constraints_is_feasible_everywhere(toy):
-    curve = toy.add("A", lambda seed: RUN)
-    store = toy.store()
-    assert metrics.feasible(store.record(curve, 0)).tolist() == [True] * 6
-    assert_allclose(store.values(curve, "best_feasible")[0], [-0.5, -0.5, -1, -1, -1, -1])
-    assert np.isnan(store.values(curve, "search_for_feasible")).all()  # its design is feasible
-    assert_allclose(store.values(curve, "feasible_evaluations")[0], [0, 1, 2, 3, 4, 5])
-    # nothing is reported to be an iterate
-    assert np.isinf(store.values(curve, "best_feasible_iterate")).all()
 
 
 def test_iterations_end_within_batches_and_seeds_are_cut_to_the_fewest(tmp_path):
@@ -173,13 +165,6 @@ def test_search_for_a_feasible_point_begins_after_the_design(tmp_path, batch, fe
     g = np.where(np.array(feasible)[:, None] == 1, -1.0, 1.0)
     toy, curve = constrained(tmp_path, {"true": -1.0, "true_g": g, "batch": np.array(batch)})
     assert_allclose(toy.store().values(curve, "search_for_feasible"), [[expected]])
-
-
-def test_the_distance_from_the_centre_is_a_mean_over_variables(tmp_path):
-    toy = Toy(tmp_path, budget=3, seeds=1)
-    queries = np.array([[0.5, 0.5], [0.0, 1.0], [0.25, 0.5]])
-    curve = toy.add("A", lambda seed: {"true": np.zeros(3), "query": queries})
-    assert_allclose(toy.store().values(curve, "centre_distance"), [[0, 0.5, 0.125]])
 
 
 @pytest.mark.parametrize(

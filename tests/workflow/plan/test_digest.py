@@ -2,14 +2,13 @@
 
 import itertools
 import shutil
-from pathlib import Path
 
 import pytest
 
 from workflow.plan import digest, expand, resolve
+from workflow.plan.resolve import ROOT
 from workflow.trace.curves import with_data
 
-ROOT = Path(__file__).resolve().parents[3]
 PARAMETERS = {"lam": 1e-4, "bandwidth": 17.5}
 ALGORITHMS = sorted(
     path.stem

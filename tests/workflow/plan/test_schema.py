@@ -4,15 +4,14 @@ commands of findings. What their claims say of themselves holds.
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 from workflow.judge import claims
 from workflow.plan import exhibits, expand, reader
 from workflow.plan.reads import stated, written
+from workflow.plan.resolve import ROOT
 
-ROOT = Path(__file__).resolve().parents[3]
 PAPERS = {name: expand.load(name, "paper") for name in expand.papers()}
 
 

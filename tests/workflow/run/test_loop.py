@@ -6,7 +6,7 @@ from numpy.testing import assert_array_equal
 
 from algorithms.api import Observation
 from problems.api import Evaluation, Problem
-from tests.workflow.run.scripted import Scripted, alone, built, is_prefix, noise, problem
+from tests.workflow.run.scripted import Scripted, built, is_prefix, noise, problem
 from workflow.run import loop
 from workflow.run.boundary import BadAnswer
 from workflow.trace import record
@@ -105,19 +105,6 @@ def known(problem, optimizer, query):
     query, progress = np.array(query), loop.Progress(optimizer)
     loop.start_from_data(progress, query, loop.evaluate(problem, query, noise, first=0))
     return progress
-
-
-def test_existing_data_count_neither_in_the_rows_nor_in_the_budget(toy):
-    progress = known(toy, Script(toy.domain, rng(0), width=3), [30, 31, 30, 32, 33])
-    finished(toy, progress, budget=8)
-    columns = progress.columns()
-    assert progress.optimizer.told == [5, 3, 3, 2]
-    assert (progress.given, progress.rows, len(columns["y"])) == (5, 8, 8)
-    assert_array_equal(columns["evaluation"], np.arange(8))
-    assert_array_equal(columns["batch"], [1, 1, 1, 2, 2, 2, 3, 3])
-    assert_array_equal(columns["query"], np.arange(5, 13))
-    assert_array_equal(columns["report.known"], [5, 5, 5, 8, 8, 8, 11, 11])
-    assert_array_equal(columns["y"], alone(toy, range(5, 13), first=0))
 
 
 @pytest.mark.parametrize("room", [1, 4])

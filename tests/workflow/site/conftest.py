@@ -3,10 +3,6 @@
 Each is made once.
 """
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from tests.workflow.site import made_up
@@ -15,7 +11,7 @@ from workflow.site.build import build
 
 
 @pytest.fixture(scope="session")
-def made_up_site(tmp_path_factory) -> Path:
+def made_up_site(tmp_path_factory):
     """The site of the made-up report, with the guide."""
     root = tmp_path_factory.mktemp("checkout")
     for name in ("papers", "algorithms", "docs"):
@@ -28,7 +24,7 @@ def made_up_site(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def reference_site(tmp_path_factory) -> Path:
+def reference_site(tmp_path_factory):
     """The site of the committed reports."""
     site = tmp_path_factory.mktemp("reference")
     build(ROOT / "figures" / "reference", site)

@@ -2,10 +2,7 @@
 real reports.
 """
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
 
 import numpy as np
 import yaml
@@ -49,7 +46,7 @@ ROWS = [
 ]
 
 
-def _curve(level: float, spread: float, key: str):
+def _curve(level, spread, key):
     """Regret that falls like t^(-1/2) to about `level`, with a factor of its own for every seed."""
     draws = np.random.default_rng(list(key.encode())).standard_normal(5)
     return lambda seed: {
@@ -57,7 +54,7 @@ def _curve(level: float, spread: float, key: str):
     }
 
 
-def _records(root: Path) -> Toy:
+def _records(root):
     """Five seeds of three curves on three problems, one of them under a reading, and a study."""
     toy = Toy(root, seeds=5)
     toy.entry["algorithms"] = {name: {"is": "random_search.RandomSearch"} for name in CURVES}
@@ -79,7 +76,7 @@ def _records(root: Path) -> Toy:
     return toy
 
 
-def report(root: Path) -> Path:
+def report(root):
     """A folder of reports as `make figures` leaves it.
 
     In it are curves, bands, a level, a substitute, a table, all four verdicts, a reading, runs, a

@@ -2,8 +2,6 @@
 reader without a mouse can do.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import itertools
@@ -21,7 +19,6 @@ from typing import Any
 import pytest
 
 from tests.workflow.site import chromium, scripts
-from tests.workflow.site.chromium import Chromium
 from tests.workflow.site.made_up import MORE, report
 from workflow.site.build import build
 
@@ -88,8 +85,8 @@ class Visit:
 
 @pytest.fixture(scope="module")
 def browser():
-    with Chromium() as started:
-        yield started
+    with chromium.started() as page:
+        yield page
 
 
 @pytest.fixture(scope="module")
@@ -112,14 +109,14 @@ def visits(browser, made_up_site):
 def page(browser, made_up_site):
     """Open a page of the site, or of a changed copy, on a desk."""
 
-    def open_(name: str, site: Path = made_up_site) -> Chromium:
+    def open_(name, site=made_up_site):
         browser.open(f"{site.as_uri()}/{name}", *DESK)
         return browser
 
     return open_
 
 
-def wrong(visit: Visit, width: int) -> dict[str, Any]:
+def wrong(visit, width):
     """What is wrong with a page, by the name of what it should be."""
     facts = visit.facts
     found = {
@@ -145,7 +142,7 @@ def test_every_page_is_as_it_should_be(visits):
 # Curves.
 
 
-def explored(page, figure: str, *site: Path) -> Chromium:
+def explored(page, figure, *site):
     """The page of the paper with the curves of a figure open, and everything written on a canvas
     kept in `said`.
     """
@@ -214,7 +211,7 @@ def test_the_data_of_a_figure_can_be_taken_along_as_csv(page):
     assert float(here[0]["low"]) < mean < float(here[0]["high"])
 
 
-def taken(browser: Chromium) -> str:
+def taken(browser):
     """The CSV that the link below a figure holds."""
     (address,) = browser.each("#fig4 a.csv", "decodeURIComponent(each.href)")
     return address.partition(",")[2]
@@ -263,7 +260,7 @@ def test_an_axis_changes_between_logarithmic_and_linear(page):
         browser.click(toggle)
 
 
-def ticks(browser: Chromium) -> list[float]:
+def ticks(browser):
     """The labels of the y axis of the panel that was drawn first; they follow its title."""
     said = browser.evaluate("window.said.map(([text]) => text)")
     start = said.index("simple regret (unit of y)") + 1
@@ -283,11 +280,11 @@ def test_levels_and_values_under_the_cursor_are_named(page):
 # Tables.
 
 
-def column(browser: Chromium, number: int) -> list[str]:
+def column(browser, number):
     return browser.each(f"#table2 tbody td:nth-child({number})")
 
 
-def orders(browser: Chromium) -> list[str | None]:
+def orders(browser):
     return browser.each("#table2 thead th", "each.ariaSort")
 
 
@@ -393,7 +390,7 @@ def served(made_up_site):
 
 
 class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, *_: object) -> None:
+    def log_message(self, *_):
         pass
 
 

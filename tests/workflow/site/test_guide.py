@@ -1,7 +1,5 @@
 """The guide stands in the site: every page of docs/, in order, and links among them."""
 
-from __future__ import annotations
-
 import inspect
 import re
 from html import unescape

@@ -2,44 +2,21 @@
 elsewhere.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
-from pathlib import Path
+from types import SimpleNamespace
 from urllib.parse import unquote, urlsplit
 
 import pytest
+
+from tests.workflow.site.scripts import tags
 
 LOADS = {(tag, "src") for tag in ("img", "script", "source", "iframe")}
 LOADS |= {("link", "href"), ("button", "data-script")}
 FROM_CSS = re.compile(r"""@import\s+["']?([^"';]+)|url\(\s*["']?([^"')]+)""")
 
 
-@dataclass
-class Page(HTMLParser):
-    """The ids of a page, what it loads, and where it leads."""
-
-    ids: list[str] = field(default_factory=list)
-    loads: list[str] = field(default_factory=list)
-    links: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        for name, value in attrs:
-            if name == "id":
-                self.ids.append(value or "")
-            elif (tag, name) in LOADS:
-                self.loads.append(value or "")
-            elif (tag, name) == ("a", "href"):
-                self.links.append(value or "")
-
-
-def complaints(site: Path) -> list[str]:
+def complaints(site):
     """A sentence for every link, load or id of a site that is wrong."""
     pages = {path.resolve(): read(path) for path in sorted(site.rglob("*.html"))}
     of_pages = [(path, said) for path in pages for said in _of_page(path, pages)]
@@ -52,13 +29,17 @@ def complaints(site: Path) -> list[str]:
     return found
 
 
-def read(path: Path) -> Page:
-    page = Page()
-    page.feed(path.read_text())
-    return page
+def read(path):
+    """The ids of a page, what it loads, and where it leads."""
+    found = [(tag, *one) for tag, said in tags(path.read_text()) for one in said.items()]
+    return SimpleNamespace(
+        ids=[value for _, name, value in found if name == "id"],
+        loads=[value for tag, name, value in found if (tag, name) in LOADS],
+        links=[value for tag, name, value in found if (tag, name) == ("a", "href")],
+    )
 
 
-def _of_page(path: Path, pages: dict[Path, Page]) -> list[str]:
+def _of_page(path, pages):
     page = pages[path]
     found = [
         f"the id {name!r} stands {n} times"
@@ -69,7 +50,7 @@ def _of_page(path: Path, pages: dict[Path, Page]) -> list[str]:
     return found + [said for link in page.links for said in _of_link(link, path, pages)]
 
 
-def _of_load(load: str, path: Path) -> list[str]:
+def _of_load(load, path):
     """A page may be read from a disk without a network: what it loads lies beside it, or in it."""
     parts = urlsplit(load)
     if parts.scheme == "data":
@@ -79,7 +60,7 @@ def _of_load(load: str, path: Path) -> list[str]:
     return [] if target(load, path).is_file() else [f"loads {load}, which is missing"]
 
 
-def _of_link(link: str, path: Path, pages: dict[Path, Page]) -> list[str]:
+def _of_link(link, path, pages):
     parts = urlsplit(link)
     if parts.scheme in ("http", "https", "mailto"):
         return []
@@ -90,7 +71,7 @@ def _of_link(link: str, path: Path, pages: dict[Path, Page]) -> list[str]:
     return [f"links to {link}, where nothing has this id"] if lost else []
 
 
-def target(link: str, path: Path) -> Path:
+def target(link, path):
     """The file that a relative address names; the page itself where it names none."""
     place = unquote(urlsplit(link).path)
     return (path.parent / place).resolve() if place else path

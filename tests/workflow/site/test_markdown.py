@@ -2,12 +2,10 @@
 text becomes markup that is not meant.
 """
 
-from __future__ import annotations
-
 from workflow.site import markdown
 
 
-def made(text: str) -> str:
+def made(text):
     """The markup of a text on a page whose links to `no...` lead nowhere."""
     page = markdown.render(
         text,

@@ -1,11 +1,8 @@
 """Every page states what it may load, and holds nothing that its own policy would refuse."""
 
-from __future__ import annotations
-
 import json
 import re
-from dataclasses import dataclass, field
-from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,41 +13,27 @@ from workflow.trace.curves import PlanError
 SOURCES = {"script": "src", "link": "href", "img": "src"}
 
 
-@dataclass
-class Strict(HTMLParser):
-    """The policy of a page, where it stands, and what it would refuse."""
-
-    policies: list[str] = field(default_factory=list)
-    loaded: int = 0  # before the policy
-    refused: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        super().__init__()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        said = {name: value or "" for name, value in attrs}
+def strict(page):
+    """The policies of a page, how much stands before them, and what they would refuse."""
+    policies, refused, loaded = [], [], 0
+    for tag, said in scripts.tags(page):
         if said.get("http-equiv", "").lower() == "content-security-policy":
-            self.policies.append(said["content"])
+            policies.append(said["content"])
         if SOURCES.get(tag, "") in said:
-            self.loaded += not self.policies
+            loaded += not policies
             source = said[SOURCES[tag]]
             if re.match(r"[a-z]+:|//", source) and not (tag == "link" and source == "data:,"):
-                self.refused.append(f"{tag} from {source}")
+                refused.append(f"{tag} from {source}")
         elif tag == "script":
-            self.refused.append("a script in the page")
+            refused.append("a script in the page")
         if tag in ("style", "base", "iframe", "object", "embed", "frame", "video", "audio"):
-            self.refused.append(tag)
+            refused.append(tag)
         for name, value in said.items():
             if name.startswith("on") or name in ("style", "srcdoc", "action", "formaction"):
-                self.refused.append(f"{tag} {name}")
+                refused.append(f"{tag} {name}")
             if value.strip().lower().startswith("javascript:"):
-                self.refused.append(f"{tag} {name}={value}")
-
-
-def strict(page: str) -> Strict:
-    found = Strict()
-    found.feed(page)
-    return found
+                refused.append(f"{tag} {name}={value}")
+    return SimpleNamespace(policies=policies, refused=refused, loaded=loaded)
 
 
 @pytest.mark.parametrize("site", ["made_up_site", "reference_site"])

@@ -4,7 +4,6 @@ papers' own checks can fail.
 The checks are read from papers/*.yaml, so that a claim that nothing could break is found here.
 """
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -17,12 +16,12 @@ from problems import load
 from workflow.judge import checks, trivial
 from workflow.judge.claims import _unmet
 from workflow.plan import reads
+from workflow.plan.resolve import ROOT
 from workflow.plan.statements import Asked
 from workflow.studies import batch_regret, batching, exact_features, sketch_accuracy
 from workflow.studies.paired import ConfidenceSettings, truth
 from workflow.trace.seeds import instance
 
-ROOT = Path(__file__).resolve().parents[3]
 CONFIDENCE = ConfidenceSettings(xi=0.01, norm=1.0, delta=0.01, beta="theorem")
 BBKB_OPTIONS = {"rule": "global", "inclusion": "per-pull", "confidence": CONFIDENCE}
 ENDS = ("smallest", "largest")
