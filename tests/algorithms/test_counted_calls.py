@@ -19,13 +19,8 @@ from tests import settings
 
 ARMS, FIRST = 300, 12
 NOTHING = np.empty(0, dtype=np.int64)
-SKETCH = {
-    **settings.CONFIDENCE,
-    **settings.SKETCH,
-    "bandwidth": 0.2,
-    "lam": 0.3,
-    "beta": "reference-code",
-}
+SKETCH = {**settings.CONFIDENCE, **settings.SKETCH, "beta": "reference-code"}
+SKETCH |= {"bandwidth": 0.2, "lam": 0.3}
 BATCH = {**SKETCH, "C": 2.0, "parallelism": 0, "start": "resparsify"}
 
 

@@ -1,6 +1,6 @@
 """DEC-HBO: messages against all combinations, tables against posteriors, a small maximum."""
 
-import pickle
+import copy
 from itertools import product
 from math import log, sqrt
 
@@ -12,7 +12,8 @@ from algorithms import dec_hbo
 from algorithms.api import Observation
 from algorithms.dec_hbo import max_sum
 from algorithms.parts.factors.additive_process import Factors
-from tests.algorithms.grouped import builder, changed, played
+from algorithms.parts.numerics.sampling import latin_hypercube
+from tests.algorithms.grouped import builder, changed
 from tests.settings import DECHBO
 
 FIRST = {"outputscale": 0.693, "lengthscale": 0.693, "noise": 0.01}
@@ -113,27 +114,19 @@ def evaluate(x):
     return Observation.of(np.sin(6 * x[:, 0] * x[:, 1]) - (x[:, 2:] ** 2).sum(1))
 
 
-def handed(optimizer, monkeypatch):
-    """What `ask` gives to max-sum, and the values (g, d) from which it picks, each by its index."""
-    given, kept, picked = [], pickle.dumps(optimizer.rng), []
-    for index in range(optimizer.grid):
-
-        def pick(*arguments, index=index):
-            given.append(arguments)
-            return np.full(optimizer.domain.d, index)
-
-        monkeypatch.setattr(dec_hbo, "max_sum", pick)
-        optimizer.rng = pickle.loads(kept)
-        picked.append(optimizer.ask(1, optimizer.x[:0])[0])
-    monkeypatch.setattr(dec_hbo, "max_sum", max_sum)
-    optimizer.rng = pickle.loads(kept)
-    return given[0], np.array(picked)
-
-
 @pytest.mark.parametrize("dims", ["factor", "domain"])
-def test_tables_are_the_bounds_of_all_factors(monkeypatch, dims):
-    optimizer = told(beta_dims=dims, grid=5)
-    (factors, tables, d, rounds), values = handed(optimizer, monkeypatch)
+def test_tables_are_bounds_at_one_value_in_each_slice_of_which_messages_choose(monkeypatch, dims):
+    optimizer, given = told(beta_dims=dims, grid=5), []
+
+    def spy(*arguments):
+        given.append(arguments)
+        return max_sum(*arguments)
+
+    monkeypatch.setattr(dec_hbo, "max_sum", spy)
+    values = np.sort(latin_hypercube(copy.deepcopy(optimizer.rng), 5, 4), axis=0)  # (g, d)
+    query = optimizer.ask(1, optimizer.x[:0])
+    ((factors, tables, d, rounds),) = given
+    assert_array_equal(query[0], values[max_sum(*given[0]), np.arange(4)])
     assert list(factors) == [V for own, _ in optimizer.models for V in own]
     assert (d, rounds, len(optimizer.models)) == (4, 10, 5)
     exact = Factors.of(optimizer.models, optimizer.x)
@@ -146,21 +139,6 @@ def test_tables_are_the_bounds_of_all_factors(monkeypatch, dims):
             beta = 0.2 * (4 if dims == "domain" else len(V)) * log(2 * 6)
             expected = mean[i] + sqrt(beta) * sqrt(variance[i])
             assert table[tuple(index[list(V)])] == pytest.approx(expected, rel=1e-9)
-
-
-def test_there_is_one_value_in_each_slice_of_every_variable(monkeypatch):
-    optimizer = told(grid=7)
-    _, values = handed(optimizer, monkeypatch)
-    assert_array_equal(np.floor(7 * values), np.tile(np.arange(7)[:, None], (1, 4)))
-    _, others = handed(played(optimizer, 1, evaluate), monkeypatch)
-    assert (values != others).all()  # drawn anew for each query
-
-
-def test_the_query_is_made_of_the_values_that_messages_choose(monkeypatch):
-    optimizer = played(told(), 3, evaluate)
-    (factors, tables, d, rounds), values = handed(optimizer, monkeypatch)
-    expected = values[max_sum(factors, tables, d, rounds), np.arange(d)]
-    assert_array_equal(optimizer.ask(1, optimizer.x[:0]), expected[None])
 
 
 @pytest.mark.parametrize(("gram", "through"), [("noise-free", True), ("noisy", False)])

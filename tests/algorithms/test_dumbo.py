@@ -37,13 +37,8 @@ new = builder("dumbo.DuMBO", PAPER, d=3)
 
 def evaluate(x):
     """y sums three factors of very different size, shown beside it, one of them far from 0."""
-    outputs = np.column_stack(
-        [
-            np.sin(6 * x[:, 0] * x[:, 2]),
-            1000 - 8 * (x[:, 1] - 0.6) ** 2,
-            0.1 * np.cos(5 * x[:, 1] + x[:, 2]),
-        ]
-    )
+    first, second = np.sin(6 * x[:, 0] * x[:, 2]), 1000 - 8 * (x[:, 1] - 0.6) ** 2
+    outputs = np.column_stack([first, second, 0.1 * np.cos(5 * x[:, 1] + x[:, 2])])
     return Observation(outputs.sum(1), np.empty((len(x), 0)), outputs)
 
 
@@ -199,11 +194,12 @@ def test_every_local_problem_is_that_of_algorithm_1_written_out(
 
 @pytest.mark.parametrize("complete", [False, True])
 def test_the_slopes_of_a_local_problem_agree_with_differences(solved, complete):
-    factors, *_ = drawn(FACTORS, 1, d=5)
+    factors, X, *_ = drawn(FACTORS, 1, d=5)
     agreed(factors, FACTORS, 5, rounds=3, tolerance=0.0, steps=5, complete=complete)
     for local, _ in solved:
         G, m = local.bucket.variables.shape
         u = np.random.default_rng(2).random((G, 5, m))
+        u[:, 0] = X[3, local.bucket.variables]  # on a datum
         values, slopes = local.slopes(u)
         assert_allclose(values, local(u), rtol=1e-9)
         for j in range(m):
@@ -469,27 +465,21 @@ def test_what_a_step_costs(count):
 
 
 class Bowls:
-    """Concave factors -a_i/2 |u - t_i|^2 for means: what they agree on has a closed form."""
+    """Concave factors -a_i/2 |u - t_i|^2 of two variables each for means, in one bucket: what they
+    agree on has a closed form.
+    """
 
     def __init__(self, factors, curvatures, tops):
         self.factors, self.curvatures, self.tops = factors, curvatures, tops
+        self.index, self.variables = np.arange(len(factors)), np.array(factors)
 
     def buckets(self):
-        index, variables = np.arange(len(self.factors)), np.array(self.factors)
-        return [Bowl(index, variables, self.curvatures, self.tops)]
+        return [self]
 
-    def agreed(self, d):
+    def agreed(self):
         """The maximiser (d,) of the sum: means of the tops, weighted by curvature."""
-        total, weight = np.zeros(d), np.zeros(d)
-        for V, curvature, tops in zip(self.factors, self.curvatures, self.tops, strict=True):
-            total[list(V)] += curvature * tops
-            weight[list(V)] += curvature
-        return total / weight
-
-
-class Bowl:
-    def __init__(self, index, variables, curvatures, tops):
-        self.index, self.variables, self.curvatures, self.tops = index, variables, curvatures, tops
+        at, weights = self.variables.ravel(), np.repeat(self.curvatures, 2)
+        return np.bincount(at, weights * self.tops.ravel()) / np.bincount(at, weights)
 
     def __call__(self, u):
         mean = -self.curvatures[:, None] / 2 * ((u - self.tops[:, None]) ** 2).sum(2)
@@ -505,7 +495,7 @@ def test_concave_factors_agree_on_the_maximiser_of_their_sum():
     rng, residuals = np.random.default_rng(3), []
     factors, curvatures = ((0, 1), (1, 2), (2, 0), (1, 3)), np.array([1.0, 4.0, 2.0, 0.5])
     bowls = Bowls(factors, curvatures, 0.1 + 0.8 * rng.random((4, 2)))
-    graph, optimum = FactorGraph.of(bowls.factors, 4), bowls.agreed(4)
+    graph, optimum = FactorGraph.of(bowls.factors, 4), bowls.agreed()
     for rounds in (1, 4, 16, 40):
         rule = {"rounds": rounds, "tolerance": 1e-4, "steps": 200, "rate": 0.01}
         agreement = agreed(bowls, bowls.factors, 4, 1.0, **rule)

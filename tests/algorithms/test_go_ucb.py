@@ -143,7 +143,7 @@ def test_beta_grows_with_the_rounds_of_phase_two():
 
 def rounds(optimizer, T, d=2):
     """For each of T told evaluations: w^_i, its gradient by differences, f_{x_i}(w^_i), y_i."""
-    seen, sigmas = [], [optimizer.Sigma.copy()]
+    seen = []
     for i, u in enumerate(rng(7).random((T, d))):
         w = optimizer.w
 
@@ -152,28 +152,19 @@ def rounds(optimizer, T, d=2):
 
         answer(optimizer, u[None])
         seen.append((w, central(f, w), f(w), optimizer.y[6 + i]))
-        sigmas.append(optimizer.Sigma.copy())
-    return seen, sigmas
-
-
-def test_sigma_gains_one_outer_product_a_round_and_nothing_from_phase_one():
-    optimizer = started()
-    assert_array_equal(optimizer.Sigma, optimizer.lam * np.eye(13))
-    seen, sigmas = rounds(optimizer, 8)
-    for (_, g, _, _), before, after in zip(seen, sigmas, sigmas[1:], strict=False):
-        assert_allclose(after - before, np.outer(g, g), atol=1e-6 * (g @ g))
-        assert np.linalg.matrix_rank(after - before, tol=1e-9 * (g @ g)) == 1
+    return seen
 
 
 def test_the_closed_form_minimises_the_printed_objective():
     """Eq. (4) is a sum of squares: lambda |w - w^_0|^2 and one row for each round."""
     optimizer = started()
-    seen, _ = rounds(optimizer, 8)
+    seen = rounds(optimizer, 8)
     rows = np.vstack([sqrt(optimizer.lam) * np.eye(13), *[g for _, g, _, _ in seen]])
     shown = [w @ g - f + y for w, g, f, y in seen]
     targets = np.concatenate([sqrt(optimizer.lam) * optimizer.w0, shown])
     w, *_ = np.linalg.lstsq(rows, targets)
     assert_allclose(optimizer.w, w, atol=1e-6)
+    assert_allclose(optimizer.Sigma, rows.T @ rows, rtol=1e-6)  # eq. (3)
     assert optimizer.report()["rounds_moved"] > 0.5
 
 
@@ -408,20 +399,6 @@ def test_a_ball_without_room_leaves_an_ascent_over_points_alone():
         x = np.clip(x + 0.02 * optimizer.network.gradients(x, w)[0], -5, 5)
     assert np.abs(x).max() > 0.1
     assert_allclose(10 * optimizer.ask(1, NOTHING) - 5, x, rtol=1e-6)
-
-
-def test_printed_constants_from_a_uniform_start_are_random_search():
-    optimizer = started(d=20, n=8, **{**PRINTED, "start": "uniform", "ascent_steps": 500})
-    asked = []
-    for _ in range(10):
-        before = optimizer.rng.bit_generator.state
-        query = optimizer.ask(1, NOTHING)
-        optimizer.rng.bit_generator.state = before
-        drawn = optimizer.rng.uniform(-5, 5, (1, 20))
-        assert np.abs(10 * query - 5 - drawn).max() < 0.5
-        asked.append(query)
-        tell(optimizer, query)
-    assert stats.kstest(np.concatenate(asked).ravel(), "uniform").pvalue > 1e-3
 
 
 def test_the_ball_never_binds_at_the_printed_constants(monkeypatch):

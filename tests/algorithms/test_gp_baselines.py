@@ -13,7 +13,6 @@ from botorch.acquisition.analytic import (
     UpperConfidenceBound,
 )
 from botorch.optim import optimize_acqf
-from numpy.testing import assert_allclose
 
 from algorithms.api import Observation
 from algorithms.parts.processes.exchange import as_gpytorch
@@ -72,32 +71,6 @@ def test_a_repetition_is_replaced_where_the_library_does():
         optimizer = told("ei", repetitions=again)
         optimizer.x = np.concatenate([optimizer.x, asked])  # seen, but not learnt from
         assert (again == "repeat") == np.array_equal(optimizer.ask(1, optimizer.x[:0]), asked)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_a_printed_box_and_raw_values_are_what_the_regression_sees(kind):
-    """Standardised values on the unit cube are the scaled method; any other box or unit is not."""
-    x = np.random.default_rng(2).random((15, 3))
-    y = wavy(x)
-    y = (y - y.mean()) / y.std(ddof=1)
-    queries = {}
-    for name, surrogate, inputs, scale in (
-        ("scaled", "gamma-priors", (0.0, 1.0), 1.0),
-        ("raw", "gamma-priors-raw", (0.0, 1.0), 1.0),
-        ("box", "gamma-priors-raw", (-5.0, 5.0), 1.0),
-        ("values", "gamma-priors-raw", (0.0, 1.0), 100.0),
-    ):
-        low, high = inputs
-        box = {"surrogate": surrogate, "inputs": {"low": low, "high": high}}
-        optimizer = new(acquisition=kind, exploration=KINDS[kind][0], **box)
-        optimizer.tell(x, Observation.of(scale * y))
-        queries[name] = optimizer.ask(1, x[:0])
-        seen = optimizer.fitted.posterior
-        assert_allclose(seen.X, low + (high - low) * x)
-        assert_allclose(seen.y, scale * y, atol=1e-12)
-    assert_allclose(queries["raw"], queries["scaled"], atol=1e-6)
-    assert np.abs(queries["box"] - queries["scaled"]).max() > 0.01
-    assert np.abs(queries["values"] - queries["scaled"]).max() > 0.01
 
 
 def test_a_step_evaluates_a_kernel_once_for_each_fit_step_and_each_round_of_climbs(work, count):

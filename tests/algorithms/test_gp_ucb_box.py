@@ -28,13 +28,8 @@ def told(optimizer, n=10, f=wavy):
 
 
 def test_a_constant_width_is_the_acquisition_of_that_width():
-    fixed = {
-        "surrogate": "gamma-priors",
-        "acquisition": "ucb",
-        "exploration": 3.0,
-        "repetitions": "repeat",
-        "climb": TABLE["climb"],
-    }
+    fixed = {"surrogate": "gamma-priors", "acquisition": "ucb", "exploration": 3.0}
+    fixed |= {"repetitions": "repeat", "climb": TABLE["climb"]}
     both = new(3, rule="constant", share=3.0), builder("gp_acquisition.GPAcquisition", fixed, 3)()
     ours, theirs = (played(told(optimizer), 3, wavy) for optimizer in both)
     assert_array_equal(ours.x, theirs.x)

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import stats
 
-from algorithms.api import Arms, Box, Observation
+from algorithms.api import Arms, Observation
 from algorithms.async_ts import AsyncTS
 from algorithms.bbkb import BBKB, Draft
 from algorithms.bkb import BKB
@@ -88,16 +88,6 @@ def test_gp_ucb_is_brute_force(smooth, gram, dense, seed, posterior):
     assert len(set(asked.tolist())) > 3
 
 
-@pytest.mark.parametrize("rule", ["product", "sum"])
-@pytest.mark.parametrize("beta", ["theorem", "reference-code"])
-def test_gp_bucb_without_drift_is_gp_ucb(smooth, rule, beta):
-    (points, f), settings = smooth(5), {**EXACT, "beta": beta}
-    sequential = picks(new(GPUCB, points, **settings), f, steps=60)
-    exact = new(GPBUCB, points, **settings, C=1.0, rule=rule)
-    batched = picks(exact, f, steps=60, room=EVERYTHING)
-    assert_array_equal(np.array(batched), np.array(sequential))
-
-
 @pytest.mark.parametrize("beta", ["theorem", "reference-code"])
 def test_the_width_of_gp_bucb(smooth, gram, beta):
     optimizer, _ = told(GPBUCB, smooth, 0, **{**EXACT, "beta": beta}, C=3.0, rule="product")
@@ -146,29 +136,6 @@ def test_bkb_is_gp_ucb_in_the_limit_and_bbkb_is_bkb(
     asked = picks(new(kind, points, **parameters), f, steps=80, room=EVERYTHING)
     expected = picks(new(simpler, points, **theirs), f, steps=80)
     assert_array_equal(np.array(asked), np.array(expected))
-
-
-def test_the_local_rule_looks_only_after_one_more_arm(smooth, same_width):
-    """As in the authors' code: first checked after the first arm beyond Lemma 1's trip."""
-    points, f = smooth(6)
-    optimizer = new(BBKB, points, **{**BATCH, **FULL, "C": 1.0, "rule": "global-local"})
-    tell(optimizer, np.array([7]), f)
-    assert len(optimizer.ask(EVERYTHING, NOTHING)) == 2
-
-
-def test_bbkb_with_a_full_dictionary_is_gp_bucb_with_the_sum_rule(smooth, same_width):
-    # While no arm of a batch is new to the dictionary: it is frozen within a batch.
-    points, f = smooth(6, A=20)
-    sketched = new(BBKB, points, **{**BATCH, **FULL})
-    exact = new(GPBUCB, points, **EXACT, C=2.0, rule="sum")
-    for optimizer in (sketched, exact):
-        tell(optimizer, np.arange(20), f)
-    for _ in range(15):
-        batch = exact.ask(EVERYTHING, NOTHING)
-        assert_array_equal(sketched.ask(EVERYTHING, NOTHING), batch)
-        for optimizer in (sketched, exact):
-            tell(optimizer, batch, f)
-    assert len(exact.y) > 50
 
 
 @pytest.mark.parametrize("beta", ["theorem", "reference-code"])
@@ -390,13 +357,6 @@ def test_random_search_is_uniform_on_arms():
     assert stats.chisquare(counts).pvalue > 1e-4
 
 
-def test_random_search_is_uniform_on_the_box():
-    optimizer = RandomSearch(Box(3), np.random.default_rng(0))
-    x = np.concatenate([optimizer.ask(1, np.empty((0, 3))) for _ in range(5000)])
-    assert min(stats.kstest(column, "uniform").pvalue for column in x.T) > 1e-4
-    assert abs(np.corrcoef(x.T) - np.eye(3)).max() < 4.5 / math.sqrt(5000)
-
-
 @pytest.mark.parametrize(
     ("kind", "parameters"), [(GPUCB, EXACT), (GPBUCB, {**EXACT, "C": 2.0, "rule": "sum"})]
 )
@@ -477,35 +437,6 @@ def test_the_width_of_the_authors_code_knows_no_start(smooth):
         assert optimizer.alpha == pytest.approx(width, rel=1e-9)
         reached.append(optimizer.alpha)
     assert reached[0] == pytest.approx(reached[1], rel=1e-12)
-
-
-def test_from_a_single_arm_both_starts_are_the_same(smooth):
-    """Its information ln(1 + 3/lambda) is log-determinant and sum; its pull enters for sure."""
-    points, f = smooth(6)
-    plain = new(BBKB, points, **{**BATCH, **FULL})
-    blessed = new(BBKB, points, **{**BATCH, **FULL, "start": "bless"})
-    for optimizer in (plain, blessed):
-        tell(optimizer, np.array([7]), f)
-        assert optimizer.information == pytest.approx(math.log1p(3 / LAM), rel=1e-12)
-        assert_array_equal(optimizer.posterior.dictionary, [7])
-        optimizer.rng = np.random.default_rng(1)
-    for _ in range(5):
-        batch = plain.ask(EVERYTHING, NOTHING)
-        assert_array_equal(blessed.ask(EVERYTHING, NOTHING), batch)
-        for optimizer in (plain, blessed):
-            tell(optimizer, batch, f)
-
-
-def test_without_bless_a_first_arm_is_counted_as_a_batch_of_its_own(smooth):
-    """Alg. 1 from its first line: the prior variance 1/lambda in sum and inclusion."""
-    (points, f), entered = smooth(6), []
-    settings = {**BATCH, "lam": 1.0, "qbar": 0.25}
-    for seed in range(400):
-        optimizer = BBKB(Arms(points), np.random.default_rng(seed), **settings)
-        tell(optimizer, np.array([7]), f)
-        assert optimizer.information == pytest.approx(math.log(4))
-        entered.append(len(optimizer.posterior.dictionary))
-    assert abs(np.mean(entered) - 0.25) < 4.5 * math.sqrt(0.25 * 0.75 / 400)
 
 
 @pytest.mark.parametrize(

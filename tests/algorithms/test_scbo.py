@@ -7,6 +7,7 @@ from scipy.stats import norm
 
 import algorithms
 from algorithms.api import Box, Observation
+from algorithms.parts.numerics.feasibility import distinct_best
 from algorithms.scbo import bilog, copula
 from tests import settings
 from tests.algorithms.grouped import builder, changed
@@ -132,6 +133,7 @@ def test_a_batch_holds_the_best_candidates_of_the_draws(slack, monkeypatch):
         picked.append(left[np.argmax(best)])
     assert_array_equal(query, seen[0][0][picked])
     assert len(np.unique(query, axis=0)) == 6
+    assert_array_equal(distinct_best(np.zeros((5, 2))), [0, 1])  # no more than there are
 
 
 def spent(**changes):

@@ -5,18 +5,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import noregret
-from tests.noregret.own import (
-    ON_BOXES,
-    OVER_ARMS,
-    QUICK,
-    TABLE,
-    VALUES,
-    begun,
-    each,
-    line,
-    played,
-    shown,
-)
+from tests.noregret import own
 
 
 def searched(name, **options):
@@ -28,21 +17,21 @@ def searched(name, **options):
         if x[0] < 0.4:
             raise RuntimeError("no solution here")
         y = float(((x - [0.25, 0.5]) ** 2).sum())
-        return (y, [x[1] - 0.8]) if line(name).constrained else y
+        return (y, [x[1] - 0.8]) if own.line(name).constrained else y
 
     noregret.minimize(
         f,
         [(0, 1)] * 2,
         method=name,
-        constraints=int(line(name).constrained),
+        constraints=int(own.line(name).constrained),
         failures="skip",
         initial=4,
-        **{"evaluations": 12, **QUICK.get(name, {}), **options},
+        **{"evaluations": 12, **own.QUICK.get(name, {}), **options},
     )
     return np.array(tried)
 
 
-@each(name for name in ON_BOXES if name != "ngopt")
+@own.each(name for name in own.ON_BOXES if name != "ngopt")
 def test_no_failed_point_is_asked_for_again(name):
     tried = searched(name)
     failed = tried[:, 0] < 0.4
@@ -67,18 +56,18 @@ def test_after_one_failure_a_method_goes_on_with_points_of_its_own(name, bounds)
     assert run.optimizer.failures == 1 and run.optimizer._designed <= 8
 
 
-@pytest.mark.parametrize("name", OVER_ARMS)
+@pytest.mark.parametrize("name", own.OVER_ARMS)
 def test_no_failed_row_is_asked_for_again(name):
     rows = []
 
     def f(row):
         rows.append(int(row))
-        if TABLE[row, 0] < 0.5:
+        if own.TABLE[row, 0] < 0.5:
             raise RuntimeError("no solution here")
-        return VALUES[row]
+        return own.VALUES[row]
 
-    noregret.minimize(f, arms=TABLE, method=name, failures="skip", initial=6, evaluations=40)
-    failed = [row for row in rows if TABLE[row, 0] < 0.5]
+    noregret.minimize(f, arms=own.TABLE, method=name, failures="skip", initial=6, evaluations=40)
+    failed = [row for row in rows if own.TABLE[row, 0] < 0.5]
     assert failed and len(set(failed)) == len(failed)
 
 
@@ -91,7 +80,7 @@ def test_an_initial_row_that_failed_is_not_in_the_design_again():
             raise RuntimeError("no solution here")
         return float(row)
 
-    noregret.minimize(f, arms=TABLE[:6], x0=[0, 1], failures="skip", initial=6, evaluations=12)
+    noregret.minimize(f, arms=own.TABLE[:6], x0=[0, 1], failures="skip", initial=6, evaluations=12)
     assert rows.count(0) == rows.count(1) == 1 and set(rows) == set(range(6))
 
 
@@ -103,13 +92,15 @@ def test_rows_that_fail_one_and_all_end():
         return 1.0
 
     done = []
-    found = noregret.minimize(f, arms=TABLE[:5], method="gp-ucb", failures="skip", evaluations=12)
+    found = noregret.minimize(
+        f, arms=own.TABLE[:5], method="gp-ucb", failures="skip", evaluations=12
+    )
     assert len(found.history.y) == 1
 
 
 def test_a_method_is_told_the_worst_values_at_a_failed_point():
-    optimizer = begun("cei")
-    played(optimizer, "cei", 5)
+    optimizer = own.begun("cei")
+    own.played(optimizer, "cei", 5)
     x = optimizer.ask()
     optimizer.forget(x, failed=True)
     optimizer.ask()
@@ -120,9 +111,9 @@ def test_a_method_is_told_the_worst_values_at_a_failed_point():
 
 
 def test_what_is_forgotten_without_a_failure_may_be_asked_for_again():
-    one, other = begun("gp-ei"), begun("gp-ei")
+    one, other = own.begun("gp-ei"), own.begun("gp-ei")
     for optimizer in (one, other):
-        played(optimizer, "gp-ei", 5)
+        own.played(optimizer, "gp-ei", 5)
     x = one.ask()
     one.forget(x)
     assert len(one._taught().y) == 5
@@ -131,14 +122,14 @@ def test_what_is_forgotten_without_a_failure_may_be_asked_for_again():
 
 @pytest.mark.parametrize("name", ["gp-ei", "cei", "bbkb"])
 def test_failures_are_saved(name, tmp_path):
-    optimizer = begun(name)
+    optimizer = own.begun(name)
     for step in range(9):
         x = optimizer.ask()
         if step in (2, 5, 8):
             optimizer.forget(x, failed=True)
         else:
-            optimizer.tell(x, *shown(name, x))
+            optimizer.tell(x, *own.shown(name, x))
     optimizer.save(tmp_path / "state")
     loaded = noregret.Optimizer.load(tmp_path / "state")
     assert_array_equal(loaded.ask(), optimizer.ask())
-    assert_array_equal(played(loaded, name, 2), played(optimizer, name, 2))
+    assert_array_equal(own.played(loaded, name, 2), own.played(optimizer, name, 2))

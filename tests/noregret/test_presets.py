@@ -103,11 +103,8 @@ def test_noise_over_arms_is_in_ones_own_units():
 
 def test_what_is_overridden_wins():
     told = chosen("lcbo", noise=0.5, surrogate={"noise": 0.125}, penalty={"factor": 3})
-    assert (told["surrogate.noise"], told["penalty.factor"], told["penalty.power"]) == (
-        0.125,
-        3,
-        0.25,
-    )
+    names = ("surrogate.noise", "penalty.factor", "penalty.power")
+    assert [told[name] for name in names] == [0.125, 3, 0.25]
 
 
 def test_like_takes_the_values_of_another_problem():

@@ -12,23 +12,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import noregret
 from noregret.catalogue import METHODS
-from tests.noregret.own import (
-    BOUNDS,
-    BOX,
-    NAMES,
-    OVER_ARMS,
-    TABLE,
-    VALUES,
-    begun,
-    bowl,
-    each,
-    played,
-    shown,
-)
+from tests.noregret import own
 
 
-def found(f=bowl, **options):
-    return noregret.minimize(f, BOX, **{"method": "random", "evaluations": 9, **options})
+def found(f=own.bowl, **options):
+    return noregret.minimize(f, own.BOX, **{"method": "random", "evaluations": 9, **options})
 
 
 def test_points_of_ones_own_come_first():
@@ -41,11 +29,11 @@ def test_points_of_ones_own_come_first():
 
 def test_what_is_known_is_told_and_counts_as_no_evaluation():
     X = np.array([[1.0, -1.0], [3.0, 3.0], [0.0, 0.0]])
-    run = found(history=(X, [bowl(x) for x in X]), method="gp-ei", initial=3)
+    run = found(history=(X, [own.bowl(x) for x in X]), method="gp-ei", initial=3)
     assert len(run.history.y) == 12
     assert_array_equal(run.history.x[:3], X)
-    other = noregret.optimizer("gp-ei", bounds=BOX, initial=3, evaluations=9)
-    other.tell(X, [bowl(x) for x in X])
+    other = noregret.optimizer("gp-ei", bounds=own.BOX, initial=3, evaluations=9)
+    other.tell(X, [own.bowl(x) for x in X])
     assert_array_equal(run.history.x[3], other.ask())
     with pytest.raises(ValueError, match=r"history: expected \(X, y\) or \(X, y, g\), got 3"):
         found(history=3)
@@ -57,7 +45,7 @@ def test_a_run_goes_on_from_a_result_or_a_file(method, tmp_path):
     first = found(method=method, evaluations=8, resume=file)
     assert_array_equal(found(method=method, evaluations=12, resume=file).history.x, whole.history.x)
     assert_array_equal(
-        noregret.minimize(bowl, evaluations=12, resume=first).history.x, whole.history.x
+        noregret.minimize(own.bowl, evaluations=12, resume=first).history.x, whole.history.x
     )
 
 
@@ -66,7 +54,7 @@ def test_after_a_crash_the_same_program_goes_on(tmp_path):
         seen.append(x)
         if len(seen) == 6:
             raise KeyboardInterrupt
-        return bowl(x)
+        return own.bowl(x)
 
     seen, file = [], str(tmp_path / "run.npz")
     with pytest.raises(KeyboardInterrupt, match="has what was evaluated") as caught:
@@ -78,7 +66,7 @@ def test_after_a_crash_the_same_program_goes_on(tmp_path):
 
 def test_the_same_call_goes_on_with_what_was_known_and_points_of_ones_own(tmp_path):
     X = np.random.default_rng(0).uniform(-5, 5, (20, 2))
-    known, file = (X, [bowl(x) for x in X]), tmp_path / "known.npz"
+    known, file = (X, [own.bowl(x) for x in X]), tmp_path / "known.npz"
     options = {"history": known, "x0": [[1.0, 1.0]], "seed": None, "resume": file}
     assert len(found(evaluations=5, **options).history.y) == 25
     run = found(evaluations=9, **options)
@@ -89,7 +77,7 @@ def test_the_same_call_goes_on_with_what_was_known_and_points_of_ones_own(tmp_pa
 
 def test_a_result_stays_as_it_is_and_can_be_continued_twice():
     first = found(method="gp-ei", evaluations=6)
-    one, other = (noregret.minimize(bowl, resume=first, evaluations=8) for _ in range(2))
+    one, other = (noregret.minimize(own.bowl, resume=first, evaluations=8) for _ in range(2))
     assert len(first.optimizer.history.y) == 6
     assert_array_equal(one.history.x, other.history.x)
 
@@ -125,7 +113,7 @@ def test_a_method_that_was_interrupted_while_it_learnt_learns_anew(monkeypatch):
     monkeypatch.setattr(kind, "tell", interrupted)
     with pytest.raises(noregret.Interrupted) as caught:
         found(method="gp-ei", evaluations=9)
-    run = noregret.minimize(bowl, resume=caught.value.result, evaluations=9)
+    run = noregret.minimize(own.bowl, resume=caught.value.result, evaluations=9)
     assert_array_equal(run.history.x, whole.history.x)
 
 
@@ -136,7 +124,7 @@ def test_what_does_not_fit_an_earlier_run_is_refused(tmp_path):
         with pytest.raises(ValueError, match="resume: expected the settings of <noregret optimiz"):
             found(resume=file, **options)
     with pytest.raises(ValueError, match="resume: expected the same sense"):
-        noregret.maximize(bowl, resume=run)
+        noregret.maximize(own.bowl, resume=run)
     with pytest.raises(ValueError, match="resume: expected a result or the name of a file, got 3"):
         found(resume=3)
 
@@ -151,7 +139,7 @@ def test_evaluations_run_at_the_same_time_and_who_is_ready_goes_on(method):
             assert fifth.wait(timeout=120)
         elif number == 4:
             fifth.set()
-        return bowl(x)
+        return own.bowl(x)
 
     numbers, fifth = itertools.count(), threading.Event()
     with ThreadPoolExecutor(2) as pool:
@@ -161,8 +149,8 @@ def test_evaluations_run_at_the_same_time_and_who_is_ready_goes_on(method):
 
 
 def test_processes_take_functions_that_no_pickle_holds():
-    run = found(lambda x: bowl(x), n_jobs=2, evaluations=4)
-    assert_allclose(np.sort(run.history.y), np.sort([bowl(x) for x in run.history.x]))
+    run = found(lambda x: own.bowl(x), n_jobs=2, evaluations=4)
+    assert_allclose(np.sort(run.history.y), np.sort([own.bowl(x) for x in run.history.x]))
 
 
 def test_a_failure_in_another_thread_loses_nothing():
@@ -170,7 +158,7 @@ def test_a_failure_in_another_thread_loses_nothing():
         count.append(x)
         if len(count) == 6:
             raise ZeroDivisionError("no mass")
-        return bowl(x)
+        return own.bowl(x)
 
     count = []
     with ThreadPoolExecutor(2) as pool:
@@ -201,7 +189,7 @@ def test_what_has_ended_when_a_run_ends_is_kept():
     def fails(x):
         if next(number) == 1:
             raise ZeroDivisionError
-        return bowl(x)
+        return own.bowl(x)
 
     number = itertools.count()
     with pytest.raises(noregret.EvaluationFailed) as caught:
@@ -215,7 +203,7 @@ def test_a_process_that_dies_is_a_failed_evaluation_and_a_broken_pool_loses_noth
     def dies(x):
         if x[0] > 3:
             os._exit(1)
-        return bowl(x)
+        return own.bowl(x)
 
     run = found(dies, n_jobs=2, failures="skip", evaluations=12)
     assert run.optimizer.failures and len(run.history.y) + run.optimizer.failures == 12
@@ -247,12 +235,12 @@ def test_whatever_is_true_ends_a_run(end):
 @pytest.mark.parametrize("method", ["gp-ucb", "bbkb", "bkb", "gp-bucb"])
 def test_under_noise_the_model_recommends_and_luck_does_not(method):
     """Regrets of what is recommended and of the luckiest row, in the mean of five noises."""
-    truth, regrets = -VALUES, []
+    truth, regrets = -own.VALUES, []
     for seed in range(5):
         rng = np.random.default_rng(seed)
         run = noregret.maximize(
             lambda row, rng=rng: truth[row] + rng.normal(0, 0.5),
-            arms=TABLE,
+            arms=own.TABLE,
             method=method,
             noise=0.5,
             evaluations=60,
@@ -267,46 +255,50 @@ def test_under_noise_the_model_recommends_and_luck_does_not(method):
 
 def test_on_a_box_too_and_without_noise_the_best_value_stands():
     rng = np.random.default_rng(0)
-    run = found(lambda x: bowl(x) + rng.normal(0, 5), method="gp-ei", noise=5, evaluations=30)
+    run = found(lambda x: own.bowl(x) + rng.normal(0, 5), method="gp-ei", noise=5, evaluations=30)
     assert_array_equal(run.x, run.recommended.x)
     mean, deviation = run.optimizer.predict(run.x)
     assert_allclose(run.y, mean[0])
     assert 0 < deviation[0] < 5
     exact = found(method="gp-ei", noise=0, evaluations=12)
-    assert exact.y == exact.history.y.min() == bowl(exact.x)
+    assert exact.y == exact.history.y.min() == own.bowl(exact.x)
 
 
-@each(NAMES)
+@own.each(own.NAMES)
 def test_to_recommend_changes_no_later_point(name):
-    one, other = begun(name), begun(name)
+    one, other = own.begun(name), own.begun(name)
     for optimizer in (one, other):
-        played(optimizer, name, 6)
+        own.played(optimizer, name, 6)
     assert one.recommend().x is not None
-    assert_array_equal(played(one, name, 2), played(other, name, 2))
+    assert_array_equal(own.played(one, name, 2), own.played(other, name, 2))
 
 
 @pytest.mark.parametrize("name", ["gp-ei", "cei", "gp-ucb-box", "ms-ucb", "gp-ucb", "bbkb"])
 def test_a_model_predicts_what_was_told_and_how_sure_it_is(name):
-    optimizer = begun(name, noise=0.01 if name in OVER_ARMS else 0)
+    optimizer = own.begun(name, noise=0.01 if name in own.OVER_ARMS else 0)
     rng = np.random.default_rng(1)
-    x = rng.permutation(len(TABLE))[:25] if name in OVER_ARMS else rng.random((25, 2)) * [8, 16]
-    x = x if name in OVER_ARMS else x + np.array(BOUNDS)[:, 0]
-    shows = [shown(name, row) for row in x]
+    x = (
+        rng.permutation(len(own.TABLE))[:25]
+        if name in own.OVER_ARMS
+        else rng.random((25, 2)) * [8, 16]
+    )
+    x = x if name in own.OVER_ARMS else x + np.array(own.BOUNDS)[:, 0]
+    shows = [own.shown(name, row) for row in x]
     limits = [limit for _, limit in shows] if optimizer.settings.constraints else None
     optimizer.tell(x, [y for y, _ in shows], limits)
     history = optimizer.history
     mean, deviation = optimizer.predict(history.x)
     assert mean.shape == deviation.shape == (25,)
     assert np.corrcoef(mean, history.y)[0, 1] > 0.95
-    far = np.setdiff1d(np.arange(len(TABLE)), x) if name in OVER_ARMS else [[2.9, 0.1]]
+    far = np.setdiff1d(np.arange(len(own.TABLE)), x) if name in own.OVER_ARMS else [[2.9, 0.1]]
     assert optimizer.predict(far)[1].max() > np.median(deviation)
 
 
 def test_who_has_no_model_predicts_nothing():
-    optimizer = begun("random")
+    optimizer = own.begun("random")
     with pytest.raises(ValueError, match="expected something to be told before `predict`"):
         optimizer.predict([0, 1])
-    played(optimizer, "random", 3)
+    own.played(optimizer, "random", 3)
     with pytest.raises(ValueError, match="random: shows no model that predicts"):
         optimizer.predict([0, 1])
     assert optimizer.recommend().y == optimizer.best().y
@@ -317,7 +309,7 @@ def test_a_result_is_a_table_and_a_picture():
 
     matplotlib.use("Agg")
     run = noregret.minimize(
-        lambda x: (x.sum(), [1 - x[0]]), BOX, constraints=1, method="random", evaluations=12
+        lambda x: (x.sum(), [1 - x[0]]), own.BOX, constraints=1, method="random", evaluations=12
     )
     frame = run.to_frame()
     assert list(frame.columns) == ["x0", "x1", "y", "g0", "feasible", "best"]
@@ -325,7 +317,7 @@ def test_a_result_is_a_table_and_a_picture():
     assert frame["best"].iloc[-1] == run.y == frame["y"][frame["feasible"]].min()
     axes = run.plot()
     assert_array_equal(axes.lines[-1].get_ydata(), frame["best"])
-    rows = noregret.minimize(lambda row: row, arms=TABLE, method="random", evaluations=3)
+    rows = noregret.minimize(lambda row: row, arms=own.TABLE, method="random", evaluations=3)
     assert list(rows.to_frame()["row"]) == list(rows.history.x)
 
 
@@ -338,18 +330,18 @@ def test_a_frame_of_named_variables_may_be_told():
 @pytest.mark.parametrize("line", METHODS, ids=lambda line: line.name)
 def test_noise_may_be_said_to_every_method(line):
     for noise in (0, 0.1):
-        assert begun(line.name, noise=noise).settings.noise == noise
+        assert own.begun(line.name, noise=noise).settings.noise == noise
 
 
 def test_names_of_methods_are_the_same_in_any_case():
-    assert noregret.optimizer("TuRBO", bounds=BOX).settings.method == "turbo"
-    assert noregret.optimizer("gp-ei", bounds=BOX).is_like(noregret.optimizer(bounds=BOX))
+    assert noregret.optimizer("TuRBO", bounds=own.BOX).settings.method == "turbo"
+    assert noregret.optimizer("gp-ei", bounds=own.BOX).is_like(noregret.optimizer(bounds=own.BOX))
 
 
 def test_a_seed_may_be_left_to_chance():
-    one, other = (noregret.optimizer("random", bounds=BOX, seed=None) for _ in range(2))
+    one, other = (noregret.optimizer("random", bounds=own.BOX, seed=None) for _ in range(2))
     assert one.settings.seed != other.settings.seed
-    again = noregret.optimizer("random", bounds=BOX, seed=one.settings.seed)
+    again = noregret.optimizer("random", bounds=own.BOX, seed=one.settings.seed)
     assert_array_equal(again.ask(), one.ask())
 
 
@@ -372,15 +364,15 @@ def test_a_misspelt_argument_and_habits_of_others(options, said):
 
 @pytest.mark.parametrize("value", [1e200, -1e308, np.finfo(float).max])
 def test_a_value_too_large_to_square_is_told(value):
-    optimizer = noregret.optimizer("gp-ei", bounds=BOX)
+    optimizer = noregret.optimizer("gp-ei", bounds=own.BOX)
     with pytest.raises(ValueError, match=r"y: expected numbers of at most 1e\+150, .*failed=True"):
         optimizer.tell([0, 0], value)
     with pytest.raises(ValueError, match=r"g: expected numbers of at most 1e\+150"):
-        noregret.optimizer(bounds=BOX, constraints=1).tell([0, 0], 1.0, [value])
+        noregret.optimizer(bounds=own.BOX, constraints=1).tell([0, 0], 1.0, [value])
 
 
 @pytest.mark.parametrize("scale", [1e200, 1e-170])
 def test_a_column_too_large_or_small_to_square_is_told(scale):
-    table = TABLE * [1, scale, 1]
+    table = own.TABLE * [1, scale, 1]
     with pytest.raises(ValueError, match=r"arms: expected columns .* column 1 has others"):
         noregret.optimizer("random", arms=table)

@@ -57,12 +57,8 @@ def test_a_callback_sees_every_point_and_may_end_it(capfd, monkeypatch):
         bowl, BOX, method="random", evaluations=9, callback=callback, progress=True
     )
     assert [point.y for point in seen] == list(found.history.y) and len(seen) == 4
-    assert [line.split(":")[0] for line in capfd.readouterr().err.splitlines()] == [
-        "1/9",
-        "2/9",
-        "3/9",
-        "4/9",
-    ]
+    said = [line.split(":")[0] for line in capfd.readouterr().err.splitlines()]
+    assert said == ["1/9", "2/9", "3/9", "4/9"]
 
 
 def test_a_callback_is_told_that_a_constraint_of_0_is_kept():

@@ -16,7 +16,6 @@ from algorithms import gp_acquisition
 from algorithms.api import Observation
 from algorithms.parts.processes.fitting import Fitted
 from algorithms.parts.processes.gp import Posterior
-from algorithms.parts.search.acquisition import Acquisition, log_ei, log_ei_with_slopes
 from tests.algorithms.grouped import builder
 
 ORACLES = Path(__file__).parent / "oracles"
@@ -84,31 +83,16 @@ class Case:
         return float(self.f(self.printed(x[None]))[0] + self.spread * noise)
 
 
+VALLEY = Hyperparameters((1.6, 2.4, 1.9, 3.1), 4000.0, 400.0, -20.0)
+F2 = Hyperparameters((0.5,) * 19 + (3.0,), 900.0, 3.0, 20.0)
+ACCURACY = Hyperparameters((2.0,) * 7, 0.02, 2e-4, 0.9)
 CASES = {
     # few inputs and long length-scales: the posterior differs from the prior everywhere
-    "valley-4": Case(
-        styblinski_tang,
-        4,
-        -5.0,
-        5.0,
-        10,
-        20.0,
-        Hyperparameters((1.6, 2.4, 1.9, 3.1), 4000.0, 400.0, -20.0),
-    ),
+    "valley-4": Case(styblinski_tang, 4, -5.0, 5.0, 10, 20.0, VALLEY),
     # the published size of f2 after its initial design, with length-scales near their prior's mode
-    "f2-20": Case(
-        styblinski_tang,
-        20,
-        -5.0,
-        5.0,
-        8,
-        0.01,
-        Hyperparameters((0.5,) * 19 + (3.0,), 900.0, 3.0, 20.0),
-    ),
+    "f2-20": Case(styblinski_tang, 20, -5.0, 5.0, 8, 0.01, F2),
     # a tuning task after its initial design and some rounds
-    "accuracy-7": Case(
-        accuracy, 7, 0.0, 10.0, 12, 0.002, Hyperparameters((2.0,) * 7, 0.02, 2e-4, 0.9)
-    ),
+    "accuracy-7": Case(accuracy, 7, 0.0, 10.0, 12, 0.002, ACCURACY),
 }
 RUN = "valley-4"  # whose runs are compared, evaluation by evaluation
 
@@ -202,19 +186,3 @@ def run(case, method, monkeypatch, steps=STEPS):
         query = method.ask(1, method.x[:0])
         method.tell(query, Observation.of(np.array([case.shows(query[0], step)])))
     return chosen
-
-
-def without_noise(model, least):
-    """The model that takes every value at its word: its noise at the least that is allowed."""
-    model.likelihood.noise = torch.tensor([least], dtype=torch.float64)
-    return model
-
-
-def wrong_sign():
-    """Improvement of what is smaller."""
-
-    def with_slopes(mean, variance, best):
-        value, over_mean, over_variance = log_ei_with_slopes(-mean, variance, -best)
-        return value, -over_mean, over_variance
-
-    return Acquisition(lambda mean, variance, best: log_ei(-mean, variance, -best), with_slopes)

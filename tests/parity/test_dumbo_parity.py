@@ -32,7 +32,7 @@ from algorithms.parts.factors.additive_process import (
 )
 from algorithms.parts.factors.factor_graph import FactorGraph
 from algorithms.parts.factors.interactions import ACCEPTANCES, Chain, Fits
-from tests.parity.divergence import assert_parts_at, assert_same_run, first_divergence
+from tests.parity.divergence import assert_same_run
 from workflow.plan.expand import load
 from workflow.run.instance import build_problem
 from workflow.trace import seeds
@@ -80,42 +80,22 @@ def test_two_hundred_steps_of_adam_end_at_the_codes_scales(model):
     assert ACCEPTANCES["predictive"](ours) == pytest.approx(model["get_mll"], abs=1e-6)
 
 
-def test_mutants_of_the_models_are_noticed_at_the_first_or_the_second_one():
-    """Another acceptance, a fit without the mean, one step less."""
-    models = STEP["models"]
-    theirs = [model["get_mll"] for model in models]
-    per_datum = [ACCEPTANCES["per-datum"](given(model)) for model in models]
-    without_mean = [ACCEPTANCES["predictive"](given(model, mean=0.0)) for model in models]
-    total = [given(model).log_predictive() for model in models]
-    for values in (per_datum, without_mean, total):
-        assert_parts_at(0, theirs, values, tolerance=1e-6)
-    # for the same model, the two kinds of evidence are far apart
-    assert per_datum[1] == pytest.approx(-0.135, abs=1e-3)
-    assert theirs[1] == pytest.approx(2.690, abs=1e-3)
-    noises = [model["noise"] for model in models]
-    zero = replace(FIRST, mean="zero")
-    for scales, steps, at in ((zero, 200, 0), (FIRST, 199, 1)):
-        fits = Fits(scales, Fit(0.1, steps, steps), "first-values")
-        solved = [fits.anew(Distances(X), decomposition(model), Y) for model in models]
-        found = [one.kernel.noise for one in solved]
-        assert_parts_at(at, noises, found, tolerance=1e-6)
+def test_both_kinds_of_evidence_of_a_model_are_far_apart():
+    """As papers/dumbo.yaml has it."""
+    model = STEP["models"][1]
+    assert ACCEPTANCES["per-datum"](given(model)) == pytest.approx(-0.135, abs=1e-3)
+    assert model["get_mll"] == pytest.approx(2.690, abs=1e-3)
 
 
 # one step: the acquisition
 
 
-def acquisitions(gram="inverse", width=1.0, dual=1.0, scaled=1.0, jitter=0.0):
+def acquisitions(gram):
     """Of each factor at its six points (5, 6): (15), given the shared variance c_i."""
     models = []
     for model in STEP["models"]:
         own = decomposition(model)
-        predicting = GRAMS[gram](Distances(X), own, given(model), Y)
-        if jitter:
-            kernel = predicting.kernel
-            noise = jitter * kernel.outputscale.sum()
-            noisy = Kernel(kernel.outputscale, kernel.lengthscale, noise)
-            predicting = solve(Distances(X), own, noisy, Y)
-        models.append((own, predicting))
+        models.append((own, GRAMS[gram](Distances(X), own, given(model), Y)))
     factors = Factors.of(models, X)
     graph = FactorGraph.of(factors.factors, 4)
     found = np.empty((5, 6))
@@ -123,10 +103,10 @@ def acquisitions(gram="inverse", width=1.0, dual=1.0, scaled=1.0, jitter=0.0):
         told = [STEP["acquisition"][i] for i in bucket.index]
         local = Local(
             bucket,
-            scaled / graph.sizes[bucket.index],
-            width * sqrt(0.2 * 4 * log(2 * 15)),
+            1.0 / graph.sizes[bucket.index],
+            sqrt(0.2 * 4 * log(2 * 15)),
             np.array([entry["shared_variance"] for entry in told]),
-            dual * np.array([entry["dual"] for entry in told]),
+            np.array([entry["dual"] for entry in told]),
             np.array([entry["x_bar"] for entry in told]),
             told[0]["eta"],
             1e-5,
@@ -151,21 +131,6 @@ def test_the_acquisition_of_every_factor_is_the_codes(gram):
     assert_allclose(acquisitions(gram), THEIRS, atol=1e-11)
 
 
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        {"width": sqrt(2)},  # beta doubled
-        {"dual": -1.0},  # the sign of the dual
-        {"gram": "noisy"},  # the fitted noise in the Gram matrix
-        {"jitter": 1e-8},  # of the prior variance
-        {"scaled": 5.0},  # a factor counts its variance undivided
-    ],
-    ids=str,
-)
-def test_mutants_of_the_acquisition_are_noticed_at_the_first_factor(mutant):
-    assert_parts_at(0, THEIRS, acquisitions(**mutant), tolerance=1e-10)
-
-
 # the camel
 
 
@@ -173,13 +138,10 @@ def camel():
     return build_problem(load("dumbo", "paper").curve("six-hump-camel", "DuMBO"), 0)
 
 
-def of_reading(curve):
-    return own_parameters(load("dumbo", "paper").curve("six-hump-camel", curve).algorithm_entry)
-
-
-def method(curve, seed, **changes):
-    parameters = {**of_reading(curve), **changes}
-    return algorithms.build("dumbo.DuMBO", Box(2), np.random.default_rng(seed), parameters)
+def method(curve, seed):
+    entry = load("dumbo", "paper").curve("six-hump-camel", curve).algorithm_entry
+    draw = np.random.default_rng(seed)
+    return algorithms.build("dumbo.DuMBO", Box(2), draw, own_parameters(entry))
 
 
 def test_the_runs_of_the_code_began_at_our_designs_and_saw_our_function():
@@ -193,7 +155,7 @@ def test_the_runs_of_the_code_began_at_our_designs_and_saw_our_function():
         assert_allclose(problem.best - y, run["regret"], atol=4e-4)  # of rounded queries
 
 
-def third(name, monkeypatch, **changes):
+def third(name, monkeypatch):
     """The first query after the design where three of five sampled decompositions are split."""
 
     def sampled(self, distances, y, rng, *, count):
@@ -202,7 +164,7 @@ def third(name, monkeypatch, **changes):
         return [whole] * 2 + [split] * (count - 2), self
 
     monkeypatch.setattr(Chain, "sample", sampled)
-    optimizer = method("DuMBO@public-code", 0, **changes)
+    optimizer = method("DuMBO@public-code", 0)
     design = np.array(CAMEL[name]["queries"][:2])
     optimizer.tell(design, camel().evaluate(design, np.random.default_rng(0)).seen)
     return optimizer.ask(1, design[:0])[0]
@@ -216,11 +178,6 @@ def test_the_first_query_after_the_design_is_the_codes(monkeypatch):
     theirs = [run["queries"][2] for run in CAMEL.values()]
     ours = [third(name, monkeypatch) for name in CAMEL]
     assert_same_run(theirs, ours, tolerance=6e-4)
-    wide = {**of_reading("DuMBO@public-code")["width"], "share": 0.4}
-    for mutant in ({"gram": "noisy"}, {"width": wide}):
-        found = [third(name, monkeypatch, **mutant) for name in list(CAMEL)[:2]]
-        parting = first_divergence(theirs[:2], found, tolerance=6e-4)
-        assert parting is not None and parting.evaluation <= 1, (mutant, parting and parting.said)
 
 
 # of each query after the design, the chain's five decompositions: W one factor, S two
@@ -236,7 +193,7 @@ DRAWN = {
 }
 
 
-def followed(name, monkeypatch, drawn, **changes):
+def followed(name, monkeypatch, drawn):
     """What `public-code` would query after each of the code's evaluations (n, 2), given the
     decompositions of each query, of which there are n; scales, starts and rounds are its own.
     """
@@ -252,7 +209,7 @@ def followed(name, monkeypatch, drawn, **changes):
         return found, replace(self, decomposition=model[0], kernel=model[1].kernel)
 
     monkeypatch.setattr(Chain, "sample", sampled)
-    problem, optimizer = camel(), method("DuMBO@public-code", 1, **changes)
+    problem, optimizer = camel(), method("DuMBO@public-code", 1)
     theirs, ours = np.array(CAMEL[name]["queries"]), []
     for first, last in pairwise([0, *range(2, 2 + len(drawn))]):
         query = theirs[first:last]
@@ -275,32 +232,6 @@ def test_given_the_decompositions_that_the_code_drew_our_queries_are_its_own(
     assert np.median(np.abs(theirs - ours).max(axis=1)) < 2e-5
     regret = np.array(CAMEL[name]["regret"])
     assert regret[:10].min() > 0.8 > regret[:22].min()
-
-
-CODE = of_reading("DuMBO@public-code")
-LEAP = 16  # the query of design 0 that leaves the side basin, all five decompositions split
-OTHER = {  # and the query at which each leaves the code's run
-    "a merge at the leap": (LEAP, {"drawn": "SSSSW"}),
-    "the present model not fitted again": (0, {"fit": {**CODE["fit"], "steps": 0}}),
-    "the dual residual over edges": (5, {"admm": {**CODE["admm"], "dual_residual": "edges"}}),
-    "beta doubled": (2, {"width": {**CODE["width"], "share": 0.4}}),
-}
-
-
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        pytest.param(name, marks=pytest.mark.slow if at == LEAP else ())
-        for name, (at, _) in OTHER.items()
-    ],
-)
-def test_mutants_leave_the_run_of_the_code(mutant, monkeypatch):
-    at, changes = OTHER[mutant]
-    drawn = DRAWN["design_0"].split()[:at]
-    drawn.append(changes.get("drawn", DRAWN["design_0"].split()[at]))
-    ours = followed("design_0", monkeypatch, **{**changes, "drawn": drawn})
-    theirs = np.array(CAMEL["design_0"]["queries"])[2 : 2 + len(ours)]
-    assert_parts_at(at, theirs, ours, tolerance=1e-3)
 
 
 @pytest.mark.slow

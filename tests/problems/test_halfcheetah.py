@@ -229,10 +229,3 @@ def test_the_notice_of_a_later_version_is_silent_and_others_are_not():
         halfcheetah.make()
         warnings.warn("still heard", DeprecationWarning, stacklevel=1)
     assert [str(warning.message) for warning in caught] == ["still heard"]
-
-
-def test_the_order_of_evaluations_does_not_matter(alone):
-    x = np.vstack([moving(), rng(7).random(102)])
-    first, back = alone.evaluate(x, rng()).true, alone.evaluate(x[::-1], rng()).true
-    assert_array_equal(first.y, back.y[::-1])
-    assert_array_equal(first.g, back.g[::-1])

@@ -117,14 +117,6 @@ def test_obstacles_are_closed_below_and_open_above():
     assert_array_equal(backwards, blocked.reshape(-1, 4)[:, ::-1])
 
 
-def test_the_integral_by_hand():
-    """From the left of the square into it in 4 steps: two nodes outside, two on open ground."""
-    curve = np.array([[[-0.2, 0.05], [-0.1, 0.05], [0.0, 0.05], [0.05, 0.05]]])
-    assert not rover.blocked(curve[0, 2:]).any()
-    by_hand = 0.1 * 20.05 + 0.1 * (20.05 + 0.05) / 2 + 0.05 * 0.05
-    assert_allclose(rover.integrated(curve), [by_hand], rtol=1e-12)
-
-
 # control points that coincide
 
 

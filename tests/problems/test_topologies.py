@@ -75,13 +75,3 @@ def test_distances_owners_and_neighbours_by_hand():
     assert_array_equal(found.neighbours(5.0), [[0, 1, 0], [1, 0, 0], [0, 0, 0]])
     assert_array_equal(found.neighbours(4.999), np.zeros((3, 3)))
     assert_array_equal(found.neighbours(100.0), 1 - np.eye(3))
-
-
-def test_users_are_uniform_over_discs_and_nodes_over_squares():
-    drawn = [draw(np.random.default_rng(seed)) for seed in range(150)]
-    own = np.concatenate([found.distances[found.owners, np.arange(36)] for found in drawn])
-    # a quarter of the area
-    assert abs(np.mean(own < topologies.RADIUS / 2) - 1 / 4) < 4 * np.sqrt(3 / 16 / len(own))
-    grid = np.array([(80 * (i % 4), 80 * (i // 4)) for i in range(12)])
-    away = np.stack([found.node_places - grid for found in drawn])
-    assert abs(away).max() <= 20.05 and abs(away).mean() == pytest.approx(10, abs=0.4)

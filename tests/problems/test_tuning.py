@@ -115,93 +115,53 @@ def test_categories_have_equal_bins_and_ranges_are_linear_from_end_to_end(name):
             assert type(middle) is type(value)
 
 
-def test_what_scikit_learn_refuses_is_never_reached():
-    """The open ends of shares, rates and moments, as close as a query can come."""
-    for space in SPACES.values():
-        for axis in space.values():
-            if isinstance(axis, tuning.Interval) and axis.margin:
-                for u in (0.0, np.nextafter(0, 1), np.nextafter(1, 0), 1.0):
-                    assert axis.low + 0.99e-6 < axis.at(u) < axis.high - 0.99e-6
-    # exact away from the ends
-    assert tuning.MULTILAYER_PERCEPTRON["beta_1"].at(0.9) == pytest.approx(0.9, rel=1e-15)
-
-
 # accuracy
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "direct"),
-    [
-        (
-            "random_forest",
-            [(30.5 - 20) / 181, 0.5, 0.55, 0.5, 0.15, 0.75, 0.75],
-            lambda: RandomForestClassifier(
-                n_estimators=30,
-                criterion="entropy",
-                max_depth=6,
-                min_samples_split=6,
-                min_samples_leaf=2,
-                max_features="log2",
-                bootstrap=False,
-                random_state=0,
-            ),
-        ),
-        (
-            "multilayer_perceptron",
-            [0.6, 0.01, 0.3, 0.5, 0.25, 0.9, 0.999, 0.95],
-            lambda: MLPClassifier(
-                activation="tanh",
-                alpha=1e-6 + 0.01 * (1e-2 - 1e-6),
-                learning_rate_init=1e-6 + 0.3 * (1e-2 - 1e-6),
-                max_iter=200,
-                shuffle=True,
-                beta_1=0.9,
-                beta_2=0.999,
-                n_iter_no_change=10,
-                random_state=0,
-            ),
-        ),
-        (
-            "gradient_boosting",
-            [0.75, 0.1, (40.5 - 20) / 181, 0.7, 0.9, 0.35, 0.35, 0.1, 0.25, 0.2, 0.5],
-            lambda: GradientBoostingClassifier(
-                loss="exponential",
-                learning_rate=0.1,
-                n_estimators=40,
-                subsample=0.7,
-                min_samples_split=5,
-                min_samples_leaf=4,
-                min_weight_fraction_leaf=0.05,
-                max_depth=3,
-                max_features="sqrt",
-                max_leaf_nodes=6,
-                random_state=0,
-            ),
-        ),
-    ],
-)
+FOREST = {"n_estimators": 30, "criterion": "entropy", "max_depth": 6, "min_samples_split": 6}
+FOREST |= {"min_samples_leaf": 2, "max_features": "log2", "bootstrap": False}
+PERCEPTRON = {"activation": "tanh", "alpha": 1e-6 + 0.01 * (1e-2 - 1e-6), "max_iter": 200}
+PERCEPTRON |= {"learning_rate_init": 1e-6 + 0.3 * (1e-2 - 1e-6), "beta_1": 0.9, "beta_2": 0.999}
+PERCEPTRON |= {"shuffle": True, "n_iter_no_change": 10}
+BOOSTING = {"loss": "exponential", "learning_rate": 0.1, "n_estimators": 40, "subsample": 0.7}
+BOOSTING |= {"min_samples_split": 5, "min_samples_leaf": 4, "min_weight_fraction_leaf": 0.05}
+BOOSTING |= {"max_depth": 3, "max_features": "sqrt", "max_leaf_nodes": 6}
+DIRECT = {
+    "random_forest": (RandomForestClassifier, FOREST),
+    "multilayer_perceptron": (MLPClassifier, PERCEPTRON),
+    "gradient_boosting": (GradientBoostingClassifier, BOOSTING),
+}
+POINTS = {  # where these hyperparameters lie
+    "random_forest": [(30.5 - 20) / 181, 0.5, 0.55, 0.5, 0.15, 0.75, 0.75],
+    "multilayer_perceptron": [0.6, 0.01, 0.3, 0.5, 0.25, 0.9, 0.999, 0.95],
+    "gradient_boosting": [0.75, 0.1, 20.5 / 181, 0.7, 0.9, 0.35, 0.35, 0.1, 0.25, 0.2, 0.5],
+}
+
+
+@pytest.mark.parametrize("name", DIRECT)
 @pytest.mark.parametrize("fold", [0, 3])
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-def test_the_accuracy_is_that_of_scikit_learn(tmp_path, name, query, direct, fold):
-    table = classes(rows=100)
+def test_the_accuracy_is_that_of_scikit_learn(tmp_path, name, fold):
+    table, (kind, parameters) = classes(rows=100), DIRECT[name]
     X, y = table[:, :-1], table[:, -1]
     train, test = list(StratifiedKFold(5).split(X, y))[fold]
-    expected = np.mean(direct().fit(X[train], y[train]).predict(X[test]) == y[test])
-    found = values(problem(name, prepared(tmp_path, table), fold=fold), query)
+    direct = kind(**parameters, random_state=0).fit(X[train], y[train])
+    expected = np.mean(direct.predict(X[test]) == y[test])
+    found = values(problem(name, prepared(tmp_path, table), fold=fold), POINTS[name])
     assert_array_equal(found, [expected])
     assert 0.4 < expected <= 1
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_no_setting_fails_or_warns(tmp_path, name):
-    """Random corners, and the two where all coordinates agree; what costs time is kept small."""
-    found, draw = problem(name, prepared(tmp_path, classes(rows=30))), rng(4)
-    corners = draw.integers(0, 2, (24, found.domain.d)).astype(float)
-    corners[:, [position for position, key in enumerate(SPACES[name]) if key in SLOW]] = 0
-    check_corners(found, np.vstack([corners, np.zeros(found.domain.d), np.ones(found.domain.d)]))
-
-
-def check_corners(found, corners):
+@pytest.mark.parametrize("every", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_no_corner_fails_or_warns(tmp_path, name, every):
+    """Nor a few, and the two where all coordinates agree; what costs time is kept small in most."""
+    found = problem(name, prepared(tmp_path, classes(rows=30)))
+    ends = [[0.0] if key in SLOW else [0.0, 1.0] for key in SPACES[name]]
+    corners = np.array(list(itertools.product(*ends)))
+    assert len(corners) == 2 ** (found.domain.d - 1)
+    if not every:
+        corners = np.vstack([rng(4).choice(corners, 24), corners[:1], np.ones(found.domain.d)])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         seen = values(found, corners)
@@ -302,13 +262,5 @@ def test_the_papers_example_of_a_border():
     assert [bootstrap.at(x / 10) for x in (0.0, 4.999999, 5.0, 10.0)] == [True, True, False, False]
     found = map(tuning.RANDOM_FOREST["criterion"].at, (0.3333, 1 / 3, 0.6666, 2 / 3, 1.0))
     assert list(found) == ["gini", "entropy", "entropy", "log_loss", "log_loss"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", NAMES)
-def test_no_corner_fails_or_warns(tmp_path, name):
-    found = problem(name, prepared(tmp_path, classes(rows=30)))
-    ends = [[0.0] if key in SLOW else [0.0, 1.0] for key in SPACES[name]]
-    corners = np.array(list(itertools.product(*ends)))
-    assert len(corners) == 2 ** (found.domain.d - 1)
-    check_corners(found, corners)
+    # exact away from the ends that scikit-learn refuses
+    assert tuning.MULTILAYER_PERCEPTRON["beta_1"].at(0.9) == pytest.approx(0.9, rel=1e-15)

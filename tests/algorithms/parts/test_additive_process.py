@@ -1,9 +1,8 @@
-"""Additive processes against scikit-learn, SciPy, dense conditioning and differences."""
+"""Additive processes against dense conditioning and differences; tests/parity has evidences."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import multivariate_normal
 from sklearn.gaussian_process.kernels import Matern
 
 from algorithms.parts.factors.additive_process import (
@@ -12,7 +11,6 @@ from algorithms.parts.factors.additive_process import (
     Factors,
     Kernel,
     equal_kernel,
-    fit,
     log_evidence,
     solve,
 )
@@ -39,47 +37,6 @@ def data(rng):
 @pytest.fixture
 def rng():
     return np.random.default_rng(5)
-
-
-def dense(X):
-    return gram(FACTORS, KERNEL, X, X).sum(0) + KERNEL.noise * np.eye(len(X))
-
-
-def test_the_evidence_is_the_density_of_the_data(data):
-    X, y = data
-    expected = multivariate_normal.logpdf(y, np.zeros(len(y)), dense(X))
-    distances = Distances(X)
-    found = log_evidence(distances, distances.of(FACTORS), KERNEL, y)[0]
-    assert_allclose(found, expected, rtol=1e-12)
-    assert_allclose(solve(Distances(X), FACTORS, KERNEL, y).log_evidence, expected, rtol=1e-12)
-
-
-def test_the_posterior_of_a_factor_is_that_of_dense_conditioning_on_the_sum(data, rng):
-    (X, y), x = data, rng.random(5)
-    factors = Factors.of([(FACTORS, solve(Distances(X), FACTORS, KERNEL, y))], X)
-    k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]  # (N, n)
-    solved = np.linalg.solve(dense(X), np.column_stack([y, k.T]))
-    mean, variance = factors.moments(x)
-    assert_allclose(mean, k @ solved[:, 0], rtol=1e-9)  # eq. (4)
-    expected = np.diag(KERNEL.outputscale) - k @ solved[:, 1:]
-    assert_allclose(variance, expected.diagonal(), rtol=1e-9)  # eq. (5)
-    assert_allclose(factors.covariances(x)[0], expected, atol=1e-12)
-
-
-def test_slopes_over_points_agree_with_differences(data, rng):
-    X, y = data
-    factors = Factors.of([(FACTORS, solve(Distances(X), FACTORS, KERNEL, y))], X)
-    for bucket in factors.buckets():
-        u = rng.random((len(bucket.index), 4, bucket.variables.shape[1]))
-        u[:, 0] = X[3, bucket.variables]  # on a datum
-        mean, variance, over_mean, over_variance = bucket.slopes(u)
-        assert_allclose(bucket(u), (mean, variance), rtol=1e-12)
-        for j in range(u.shape[2]):
-            h = np.zeros_like(u)
-            h[:, :, j] = 1e-6
-            (above, upper), (below, lower) = bucket(u + h), bucket(u - h)
-            assert_allclose(over_mean[:, :, j], (above - below) / 2e-6, rtol=1e-5, atol=1e-6)
-            assert_allclose(over_variance[:, :, j], (upper - lower) / 2e-6, rtol=1e-5, atol=1e-6)
 
 
 def test_a_bucket_in_parts_is_the_whole(data, rng, monkeypatch):
@@ -109,10 +66,11 @@ def test_predictions_have_the_noise_that_their_gram_matrix_says_and_no_mean(data
     factors = Factors.of([(FACTORS, predicting)], X)
     K = gram(FACTORS, KERNEL, X, X).sum(0) + noise * np.eye(len(X))
     k = gram(FACTORS, KERNEL, X, x[None])[:, :, 0]
-    mean = k @ np.linalg.solve(K, y)
-    variance = KERNEL.outputscale - (k * np.linalg.solve(K, k.T).T).sum(1)
+    mean = k @ np.linalg.solve(K, y)  # eq. (4)
+    covariance = np.diag(KERNEL.outputscale) - k @ np.linalg.solve(K, k.T)
+    variance = covariance.diagonal()  # eq. (5)
     assert_allclose(factors.moments(x), (mean, variance), rtol=1e-6, atol=1e-8)
-    assert_allclose(factors.covariances(x)[0].diagonal(), variance, rtol=1e-6, atol=1e-8)
+    assert_allclose(factors.covariances(x)[0], covariance, rtol=1e-6, atol=1e-8)
     scaled = Factors.of([(FACTORS, predicting.in_units(3.0))], X)
     assert_allclose(scaled.moments(x), (3 * mean, 9 * variance), rtol=1e-6, atol=1e-8)
     for bucket in factors.buckets():
@@ -184,11 +142,3 @@ def test_several_models_are_evaluated_side_by_side_as_one_by_one(data, rng):
     for both, parts in zip(together.moments(x), zip(*alone, strict=True), strict=True):
         assert_allclose(both, np.concatenate(parts), rtol=1e-12)
     assert [len(bucket.index) for bucket in together.buckets()] == [1, 2, 2]  # of sizes 1, 2 and 3
-
-
-def test_a_fit_with_a_mean_finds_it_and_one_without_has_none(data):
-    X, y = data
-    rule = {"least_noise": 1e-4, "steps": 200, "rate": 0.1}
-    without = fit(Distances(X), FACTORS, y + 3.0, KERNEL, **rule)
-    fitted = fit(Distances(X), FACTORS, y + 3.0, KERNEL, **rule, with_mean=True)
-    assert without.kernel.mean == 0.0 and 2.0 < fitted.kernel.mean < 4.0

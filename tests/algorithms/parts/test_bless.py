@@ -1,10 +1,10 @@
-"""BLESS against exact ridge leverage scores, and what its sampling promises on average."""
+"""BLESS: scores against the covariance of features, and edges; tests/parity has whole runs."""
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from algorithms.parts.arms import GaussianTable, Pulls, SketchedPosterior, bless
+from algorithms.parts.arms import GaussianTable, bless
 from algorithms.parts.arms.bless import leverage
 from tests.algorithms.grouped import rng
 
@@ -17,10 +17,6 @@ def table(n=300, seed=0):
     centres = draw.random((6, 2)) * 4
     close = centres[draw.integers(6, size=n - 10)] + 0.1 * draw.standard_normal((n - 10, 2))
     return np.vstack([close, draw.random((10, 2)) * 8])
-
-
-def exact(K, ridge):
-    return np.diag(K @ np.linalg.inv(K + ridge * np.eye(len(K))))
 
 
 @pytest.mark.parametrize("ridge", [1e-2, 1.0, 50.0])
@@ -39,23 +35,6 @@ def test_the_scores_are_those_of_the_weighted_covariance_of_features(gram, ridge
     assert ridge > 0.1 or found.max() == 1.0  # far from the dictionary k(x,x)/ridge is clipped
 
 
-@pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 15.0)])
-@pytest.mark.parametrize("seed", range(4))
-def test_every_sketched_variance_is_within_a_factor_3_of_the_exact_one(
-    gram, dense, lam, qbar, seed
-):
-    points = table(seed=seed)
-    arms = rng(seed).permutation(np.append(np.arange(300), np.arange(100)))
-    kernel = GaussianTable(points, BANDWIDTH)
-    sampled = bless(kernel, arms, lam, qbar, rng(seed))
-    pulls = Pulls()
-    pulls.add(arms, np.zeros(400))
-    found = SketchedPosterior.fit(kernel, lam, pulls, np.isin(pulls.arms, arms[sampled]))
-    variance = np.diag(dense(gram(points, BANDWIDTH), lam, arms, np.zeros(400))[1])
-    assert_allclose(np.log(found.variance / variance), 0, atol=np.log(3))
-    assert len(found.dictionary) < 200  # and the dictionary is no trivial one
-
-
 @pytest.mark.parametrize("qbar", [1e-9, 0.01, 0.5])
 @pytest.mark.parametrize("n", [1, 2, 50])
 def test_it_is_never_empty(qbar, n):
@@ -63,20 +42,6 @@ def test_it_is_never_empty(qbar, n):
     sizes = [bless(kernel, np.arange(n), LAM, qbar, rng(seed)).sum() for seed in range(50)]
     assert min(sizes) >= 1
     assert qbar > 1e-6 or max(sizes) == 1
-
-
-@pytest.mark.parametrize(("lam", "qbar"), [(0.5, 8.0), (5.0, 8.0), (0.5, 3.0)])
-def test_the_expected_size_is_about_qbar_effective_dimensions(gram, lam, qbar):
-    points = table()
-    kernel = GaussianTable(points, BANDWIDTH)
-    expected = np.minimum(qbar * exact(gram(points, BANDWIDTH), lam), 1.0)
-    drawn = [bless(kernel, np.arange(300), lam, qbar, rng(seed)) for seed in range(60)]
-    size = np.mean([np.count_nonzero(included) for included in drawn])
-    assert expected.sum() < 150
-    # poorer dictionaries overestimate, and so do weights without the preselection
-    assert 0.8 < size / expected.sum() < (1.5 if qbar > 3 else 2.0)
-    loners, crowd = np.mean(drawn, axis=0)[290:].mean(), np.mean(drawn, axis=0)[:290].mean()
-    assert loners / crowd > 2
 
 
 def test_a_huge_qbar_takes_everybody():

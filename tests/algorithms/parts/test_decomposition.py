@@ -99,28 +99,6 @@ def test_proposals_come_as_often_as_all_draws_say_and_know_how_often_that_is(lar
         assert_allclose([proposal.log_ratio for proposal in found], expected, atol=1e-12)
 
 
-@settings(max_examples=50, deadline=None)
-@given(
-    st.integers(0, 10**6), st.integers(1, 12), st.integers(1, 12), st.sampled_from(sorted(SPLITS))
-)
-def test_proposals_are_other_partitions_within_the_largest_size_in_one_order(
-    seed, d, largest, split
-):
-    rng = np.random.default_rng(seed)
-    current = random_partition(rng, d, largest=largest)
-    for _ in range(5):
-        proposal = propose(rng, current, largest=largest, split=split)
-        if proposal is None:
-            assert current == singletons(d) and min(d, largest) == 1
-            return
-        found = proposal.decomposition
-        check(found, d)
-        assert found == canonical(found)
-        assert sum(map(len, found)) == d and max(map(len, found)) <= largest
-        assert abs(len(found) - len(current)) == 1 and np.isfinite(proposal.log_ratio)
-        current = found
-
-
 @pytest.mark.parametrize(
     ("current", "largest", "split", "match"),
     [

@@ -62,18 +62,6 @@ def test_a_chart_tells_positive_values_by_numbers_without_bounds(chart):
     assert_allclose(SOFTPLUS.value(np.zeros(1)), np.log(2))
 
 
-@pytest.mark.parametrize("chart", [LOGARITHM, SOFTPLUS])
-@pytest.mark.parametrize("build", [gamma_priors, scikit_optimize])
-def test_the_gradient_is_that_of_central_differences(build, chart):
-    X, y = tensors(12, 2)
-    target = Target(build(2), X, y, chart)
-    theta = target.read() + 0.1
-    slope = target.loss(theta)[1]
-    for i, step in enumerate(1e-6 * np.eye(len(theta))):
-        expected = (target.loss(theta + step)[0] - target.loss(theta - step)[0]) / 2e-6
-        assert_allclose(slope[i], expected, rtol=1e-6, atol=1e-8)
-
-
 @pytest.mark.parametrize("chart", [LOGARITHM, SOFTPLUS], ids=["logarithm", "softplus"])
 @pytest.mark.parametrize("shared", [False, True], ids=["a scale a variable", "one scale"])
 @pytest.mark.parametrize("build", [gamma_priors, scikit_optimize, dimension_scaled])

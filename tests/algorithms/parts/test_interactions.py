@@ -18,7 +18,7 @@ from algorithms.parts.factors.additive_process import (
     solve,
 )
 from algorithms.parts.factors.decomposition import canonical, check, singletons, whole
-from algorithms.parts.factors.interactions import ACCEPTANCES, Chain, Fits, Partitions, inherited
+from algorithms.parts.factors.interactions import Chain, Fits, Partitions, inherited
 
 FIRST = Scales(outputscale=0.693, lengthscale=0.693, noise=0.693, least_noise=1e-4, mean="zero")
 PAIRS = ((0, 1), (2, 3))
@@ -229,11 +229,3 @@ def test_a_decomposition_that_is_proposed_again_is_not_fitted_again():
             if fewer and factors == singletons(2):
                 again = fits.anew(distances, factors, y)
                 assert_array_equal(solved.alpha, again.alpha)
-
-
-def test_the_predictive_chain_moves_by_the_predictive_density_per_datum():
-    X, y = additive(30)
-    model = fits_of(30, 30).anew(Distances(X), PAIRS, y)
-    assert ACCEPTANCES["predictive"](model) == pytest.approx(model.log_predictive() / 30)
-    assert ACCEPTANCES["per-datum"](model) == pytest.approx(model.log_evidence / 30)
-    assert ACCEPTANCES["total"](model) == model.log_evidence

@@ -12,24 +12,17 @@ from algorithms.parts.processes.gp import Posterior
 from algorithms.parts.processes.kernels import gamma_priors
 from algorithms.parts.processes.outputs import known
 from algorithms.parts.processes.pathwise import Paths, by_paths
+from tests.algorithms.parts import test_gp
+from tests.algorithms.parts.test_gp import MEAN, SCALE
 
-KERNEL = {"lengthscale": [0.3, 0.8], "outputscale": 1.7, "mean": 0.4}
+KERNEL = {"lengthscale": [0.3, 0.9], "outputscale": SCALE, "mean": MEAN}
 Z = torch.tensor(
     [[0.1, 0.2], [0.12, 0.25], [0.9, 0.1], [0.5, 0.5], [1.0, 1.0]], dtype=torch.float64
 )
 
 
-def matern(noise):
-    """The same model with Matern-5/2 in place of the RBF kernel."""
-    model = gamma_priors(2)
-    model.kernel.base_kernel.lengthscale = torch.tensor([KERNEL["lengthscale"]])
-    model.kernel.outputscale = torch.tensor(KERNEL["outputscale"], dtype=torch.float64)
-    model.mean.constant = torch.tensor(KERNEL["mean"], dtype=torch.float64)
-    model.likelihood.noise_covar.raw_noise.fill_(noise)
-    return model
-
-
-MODELS = {"rbf": partial(known, KERNEL), "matern": matern}
+# the same scales and mean
+MODELS = {"rbf": partial(known, KERNEL), "matern": partial(test_gp.known, 2)}
 
 
 def posterior(noise=0.05, n=6, seed=0, kernel="rbf"):
@@ -56,7 +49,7 @@ def test_the_characteristic_function_of_the_frequencies_is_the_kernel(kernel):
     given = posterior(kernel=kernel)
     w = Paths.of(given, np.random.default_rng(3), count=1, features=200_000).frequencies
     a = torch.from_numpy(np.random.default_rng(4).uniform(-1, 1, (12, 2)))
-    waves = 1.7 * (a @ w.T).cos()
+    waves = SCALE * (a @ w.T).cos()
     k = given.model.covariance(a, torch.zeros((1, 2), dtype=torch.float64))[:, 0]
     assert ((waves.mean(1) - k).abs() < 5 * waves.std(1) / np.sqrt(100_000)).all()
     other = posterior(kernel="rbf" if kernel == "matern" else "matern").model

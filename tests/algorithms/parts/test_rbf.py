@@ -1,4 +1,4 @@
-"""The RBF kernel with priors: its densities by SciPy, its values, and what a fit finds."""
+"""The RBF kernel with priors: a fit is GPyTorch's own."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,8 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from gpytorch.models import ExactGP
 from gpytorch.priors import GammaPrior, NormalPrior
 from numpy.testing import assert_allclose
-from scipy.optimize import minimize
-from scipy.stats import gamma, multivariate_normal, norm
-from sklearn.gaussian_process.kernels import RBF
 
-from algorithms.parts.processes.fitting import LBFGS, LOGARITHM, SOFTPLUS, Adam, fit
-from algorithms.parts.processes.gp import log_evidence
+from algorithms.parts.processes.fitting import LOGARITHM, SOFTPLUS, Adam, fit
 from algorithms.parts.processes.rbf import isotropic
 
 PRIORS = {"gamma": [3.0, 3.0], "normal": [2.0, 1.0]}
@@ -28,34 +24,6 @@ DATA = torch.from_numpy(X), torch.from_numpy(Y)
 def numbers(model):
     scales = model.kernel.base_kernel.lengthscale, model.kernel.outputscale
     return [number.item() for number in (*scales, model.mean(DATA[0][:1]))]
-
-
-def log_density(ell, a, noise=0.01):
-    """ln evidence and ln prior, by SciPy and scikit-learn."""
-    evidence = multivariate_normal(np.zeros(20), a * RBF(ell)(X) + noise * np.eye(20)).logpdf(Y)
-    return evidence, gamma(3.0, scale=1 / 3.0).logpdf(ell) + norm(2.0, 1.0).logpdf(a)
-
-
-def test_evidence_and_priors_are_scipys():
-    model = isotropic(lengthscale=0.7, outputscale=1.3, noise=0.01, **PRIORS)
-    evidence, prior = log_density(0.7, 1.3)
-    assert_allclose(model.covariance(DATA[0], DATA[0]), 1.3 * RBF(0.7)(X), rtol=1e-12)
-    assert_allclose(log_evidence(model, *DATA).item(), evidence, rtol=1e-10)
-    assert_allclose(model.log_prior().item(), prior, rtol=1e-12)
-
-
-def test_a_fit_moves_both_scales_to_the_maximum_and_leaves_the_noise():
-    start = isotropic(lengthscale=1.0, outputscale=0.693, noise=0.01, **PRIORS)
-
-    def loss(theta):
-        return -sum(log_density(*np.exp(theta)))
-
-    best = minimize(loss, np.zeros(2), method="Nelder-Mead", options={"xatol": 1e-7})
-    for method, rtol in ((LBFGS(), 1e-3), (Adam(0.1, 300), 1e-2)):
-        model = fit(start, *DATA, method, np.random.default_rng(0))
-        assert_allclose(numbers(model)[:2], np.exp(best.x), rtol=rtol)
-        assert model.noise.item() == 0.01
-    assert start.kernel.outputscale.item() == 0.693
 
 
 @pytest.mark.parametrize("steps", [1, 50])

@@ -31,22 +31,11 @@ def after(found, outcomes):
     return found
 
 
-@pytest.mark.parametrize(
-    ("outcomes", "length"),
-    [
-        ("", 0.8),
-        ("++", 0.8),
-        ("+++", 1.6),
-        ("++++++", 1.6),
-        ("-", 0.8),
-        ("--", 0.4),
-        ("----", 0.2),
-        ("-+-+-", 0.8),
-        ("++-++", 0.8),
-        ("--+++", 0.8),
-        ("+++--", 0.8),
-    ],
-)
+LENGTHS = {"": 0.8, "++": 0.8, "+++": 1.6, "++++++": 1.6, "-": 0.8, "--": 0.4, "----": 0.2}
+LENGTHS |= {"-+-+-": 0.8, "++-++": 0.8, "--+++": 0.8, "+++--": 0.8}
+
+
+@pytest.mark.parametrize(("outcomes", "length"), LENGTHS.items())
 def test_successes_and_failures_in_a_row_count(outcomes, length):
     assert after(region(), outcomes).length == length
 
