@@ -66,6 +66,7 @@ else
 endif
 
 figure: env                    ## draw one figure or table, or the verdicts, from what is published: FIGURE=go_ucb/fig2
+	$(if $(FIGURE),,$(error expected FIGURE=PAPER/NAME, such as FIGURE=go_ucb/fig2, got none))
 	$(BIN)/python -m workflow.report "$(firstword $(subst /, ,$(FIGURE)))" "$(lastword $(subst /, ,$(FIGURE)))" \
 	  --partial -o figures/drawn/"$(firstword $(subst /, ,$(FIGURE)))"
 

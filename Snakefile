@@ -104,6 +104,7 @@ onerror:
 onsuccess:
     folder = "drawn" if "drawn" in workflow.dag_settings.targets else SCALE
     for name in PAPERS:
-        print(
-            f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{folder}/{name}/ (start with verdicts.md)"
-        )
+        if os.path.exists(f"figures/{folder}/{name}/verdicts.md"):
+            print(
+                f"{name}: figures, tables and verdicts at scale {SCALE}: figures/{folder}/{name}/ (start with verdicts.md)"
+            )

@@ -82,6 +82,8 @@ def complaints(
                 program.draw(store.paper, store, name, folder, **how)
         except (PlanError, BadRecord, NotRun) as error:
             failed[name] = str(error)
+        except OSError as error:
+            failed[name] = f"{folder}: {error}: free space, or say another folder with -o"
     return failed
 
 

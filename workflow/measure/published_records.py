@@ -30,7 +30,10 @@ class PublishedRecords:
         return self.root / curve.published
 
     def headers(self, curve: AnyCurve) -> Mapping[int, Header]:
-        """What the records of a run say, by seed; {} where none is published."""
+        """What the records of a run say, by seed; {} where none is published.
+
+        Raises BadRecord where the file is damaged.
+        """
         path = self.place(curve)
         if path not in self._headers:
             self._headers[path] = curve_file.headers(path) if path.exists() else {}

@@ -340,7 +340,7 @@ class Store:
             except DataUnavailable as error:
                 return checked, [f"{curve.name}: {error}"]
             except BadRecord as error:
-                bad.append(str(error))
+                bad = [*dict.fromkeys([*bad, str(error)])]  # a file that all seeds share once
                 continue
             if record is None:
                 continue
@@ -437,7 +437,7 @@ class Store:
 
 def without_published(paper: Paper, root: Path = Path()) -> Paper:
     """The same plan, whose jobs leave out the seeds that are published, made by the present code,
-    parameters and data.
+    parameters and data. Raises BadRecord where a published file is damaged.
     """
     if not (root / PUBLISHED / paper.scale / paper.name).is_dir():
         return paper

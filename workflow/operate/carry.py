@@ -84,12 +84,11 @@ def survey(root: Path, scale: str = "", papers: Sequence[str] = ()) -> Survey:
                 surveyed.wrong.append(f"{path}: expected a run of the plan, found none: remove it")
                 continue
             run = planned[path]
-            headers = records.headers(run)
-            if not headers:
-                surveyed.wrong.append(
-                    f"{path}: expected published records, found a file that cannot be read as such:"
-                    " take it from the repository again (`git checkout` of it)"
-                )
+            try:
+                headers = records.headers(run)
+            except BadRecord as error:
+                surveyed.wrong.append(str(error))
+                continue
             for seed, header in headers.items():
                 if seed not in run.seeds:
                     surveyed.wrong.append(

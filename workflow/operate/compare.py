@@ -31,7 +31,7 @@ from workflow.plan.expand import load
 from workflow.plan.lines import FigureLine, Level
 from workflow.plan.nearest import or_nearest
 from workflow.plan.paper import Paper
-from workflow.plan.resolve import papers
+from workflow.plan.resolve import WRITTEN, papers
 from workflow.plan.selection import curves_of_panel, line_of, panel_options
 from workflow.plan.wishes import check_cores, check_folders
 from workflow.trace.curves import Curve, PlanError
@@ -44,7 +44,7 @@ NEITHER = ("batch_size", "batches", "centre_distance", *REPORTED)  # say not who
 # of a panel: what belongs to its figure, and what the names of its curves say already
 REPLACED = {"id", "kind", "scales", "where", "note", "panels", "names", "reading", "readings"}
 REPLACED |= {"variant", "controls"}
-MARK = "# Written by `make compare"
+MARK = WRITTEN.decode()
 Line = Mapping[str, Any]
 Panel = tuple[FigureLine, list[Curve]]  # with the runs of its curves
 

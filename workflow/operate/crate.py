@@ -27,9 +27,10 @@ from rocrate.rocrate import ROCrate
 from workflow.data.manifest import read_manifest
 from workflow.plan import reader
 from workflow.plan.citations import BIBLIOGRAPHY, Cited, cited
-from workflow.plan.resolve import ROOT, papers, planned
+from workflow.plan.resolve import ROOT, lasting, papers
 from workflow.trace import curve_file
 from workflow.trace.curves import PUBLISHED, PlanError
+from workflow.trace.record import BadRecord
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/wfrun/process/0.5"
@@ -161,14 +162,14 @@ class Deposit:
 
 
 def made(root: Path) -> Deposit:
-    """The crate of a checkout. Raises NotCommitted, PlanError."""
+    """The crate of a checkout. Raises NotCommitted, PlanError, BadRecord."""
     deposit = Deposit(root)
     for path, description in ALSO.items():
         deposit.file(path, description)
     sources, cites = read_manifest(root), cited(root, papers(root))
     articles = {name: _article(deposit, name, paper) for name, paper in cites.items()}
     used: dict[str, Entity] = {}
-    for name in planned(root):
+    for name in lasting(root):
         about = {"about": articles[name]} if name in articles else {}  # no comparison is
         plan = deposit.file(Path("papers", f"{name}.yaml"), f"what is run and claimed of {name}")
         problems = reader.read(name, root)["problems"].values()
@@ -269,7 +270,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     try:
         crate = made(options.root).crate
-    except (NotCommitted, PlanError) as error:
+    except (NotCommitted, PlanError, BadRecord) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     rmtree(folder, ignore_errors=True)

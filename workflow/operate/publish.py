@@ -25,7 +25,7 @@ from workflow.measure.store import AGAIN, Store, admit
 from workflow.plan import costs
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
-from workflow.plan.resolve import planned
+from workflow.plan.resolve import lasting
 from workflow.trace import curve_file, record
 from workflow.trace.atomic import atomic
 from workflow.trace.curve_file import Kept, TooLarge
@@ -125,13 +125,21 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     errors: list[str] = []
     try:
-        for name in chosen_papers(options.papers or ",".join(planned())):
+        if not (options.source / options.scale).is_dir():
+            raise PlanError(
+                f"{options.source}: expected a folder of records, {options.scale}/PAPER/..., found"
+                " none: run the workflow, or say --from where they are"
+            )
+        for name in chosen_papers(options.papers or ",".join(lasting())):
             outcome = publish(load(name, options.scale), options.source, replace=options.replace)
             print(f"{name}: {outcome}")
             errors += outcome.errors
     except PlanError as error:
         errors.append(str(error))
-    write_measured(measured())
+    try:
+        write_measured(measured())
+    except BadRecord as error:
+        errors.append(str(error))
     files, total, largest = size()
     print(f"{PUBLISHED}: {files} files, {total / 1e6:.2f} MB, the largest {largest / 1e6:.2f} MB")
     for sentence in errors:
@@ -148,7 +156,7 @@ def size(root: Path = Path()) -> tuple[int, int, int]:
 
 
 def measured(root: Path = Path()) -> list[costs.Measured]:
-    """What the published runs of each curve, and of each study, took."""
+    """What the published runs of each curve, and of each study, took. Raises BadRecord."""
     lines = []
     for path in sorted((root / PUBLISHED / "paper").rglob("*.parquet")):
         headers = curve_file.headers(path).values()

@@ -28,7 +28,7 @@ from workflow.plan.exhibits import LEDGER, REGISTRY, lines_of
 from workflow.plan.expand import chosen_papers, load
 from workflow.plan.paper import Paper
 from workflow.plan.reader import read
-from workflow.plan.resolve import planned
+from workflow.plan.resolve import lasting
 from workflow.trace.curves import PUBLISHED, PlanError
 
 REFERENCE = Path("figures", "reference")
@@ -192,7 +192,11 @@ def main(arguments: list[str] | None = None) -> int:
         print(agreement(options.agreement))
         return 0
     status = 0
-    names = [] if options.check else chosen_papers(options.papers or ",".join(planned()))
+    try:
+        names = [] if options.check else chosen_papers(options.papers or ",".join(lasting()))
+    except PlanError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
     # processes that are forked need not import again what this one has
     pool = joblib.Parallel(min(options.cores, len(names)) or 1, backend="multiprocessing")
     for is_drawn, sentence in pool(map(joblib.delayed(redrawn), names)):

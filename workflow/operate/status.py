@@ -49,7 +49,8 @@ def _state(store: Store, plan: Paper, curve: AnyCurve, seed: int) -> tuple[str, 
     path = store.root / curve.record(seed)
     header = record.read_header(path) if path.exists() else {}
     status = header.get("status", "complete")
-    if header and status in record.FINAL and store.is_current(curve, header):
+    is_its_own = header.get("seed") == seed  # a digest is the same for all seeds
+    if is_its_own and status in record.FINAL and store.is_current(curve, header):
         return "done" if status == "complete" else "timeout", float(header.get("cpu_seconds", 0.0))
     if (curve.name, seed) in plan.not_made:
         return "published", 0.0
@@ -110,10 +111,10 @@ def main(arguments: list[str] | None = None) -> int:
         plans = [
             load(name, options.scale, seeds=options.seeds) for name in chosen_papers(options.papers)
         ]
-    except PlanError as error:
+        plans = plans if options.fresh else [without_published(plan) for plan in plans]
+    except (PlanError, record.BadRecord) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    plans = plans if options.fresh else [without_published(plan) for plan in plans]
     table = summary(plans)
     print(table.to_string(index=False, float_format="%.2f"))
     print(f"\n{sentence(table.iloc[-1], options.cores)}")

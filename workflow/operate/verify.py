@@ -150,7 +150,12 @@ def survey(root: Path, *, scale: str = "", papers: Sequence[str] = ()) -> Survey
     there, records = set(paths), PublishedRecords(root)
     for _, here in published(root, scale, papers):
         for curve in here:
-            for seed, header in records.headers(curve).items():
+            try:
+                headers = records.headers(curve)
+            except BadRecord as error:
+                surveyed.damaged[curve.published] = str(error)
+                continue
+            for seed, header in headers.items():
                 one = Candidate(curve, seed, header, is_published=True)
                 if one.path not in there:
                     _sort(surveyed, one)

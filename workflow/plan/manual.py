@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from workflow.plan.exhibits import REGISTRY
 from workflow.plan.model import Paper, hints, tags
 from workflow.plan.reader import read
-from workflow.plan.resolve import ROOT, planned
+from workflow.plan.resolve import ROOT, lasting
 from workflow.plan.vocabulary import METRICS, OpenSection
 
 PAGE = Path("papers", "README.md")
@@ -125,7 +125,7 @@ def _examples() -> Mapping[tuple[str, str | None], str]:
     YAML.
     """
     every: dict[tuple[str, str | None], str] = {}
-    for name in planned():
+    for name in lasting():
         here: dict[tuple[str, str | None], str] = {}
         for key, meaning, value in _said(Paper.model_validate(read(name))):
             line = f"`{key}: {_flow(value)}`"

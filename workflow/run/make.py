@@ -296,7 +296,8 @@ def _is_there(target: Target, header: record.Header) -> bool:
     Raises BadRecord where that is no record, or where a file of the user's has another one.
     """
     made = record.read(target.path) if target.path.exists() else None
-    if made is not None and made.header.get("digest") != header["digest"]:
+    where = by_digest.place(target.root, header)
+    if made is not None and by_digest.place(target.root, made.header) != where:
         if not target.stored:
             raise record.BadRecord(
                 f"{target.path}: expected no file, or this very run, found another record: name"
@@ -307,10 +308,9 @@ def _is_there(target: Target, header: record.Header) -> bool:
     if target.again:
         return False
     if made is None and target.stored:
-        kept = by_digest.place(target.root, header)
-        made = by_digest.finished(kept)
+        made = by_digest.finished(where)
         if made is not None:
-            by_digest.hand_out(kept, target.path)
+            by_digest.hand_out(where, target.path)
     return made is not None and made.header.get("status", "complete") in record.FINAL
 
 

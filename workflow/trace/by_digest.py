@@ -64,8 +64,9 @@ def write(output: Path, root: Path, header: record.Header, columns: record.Colum
     """
     path = place(root, header)
     trace = record.trace_hash(columns)
-    if path.exists():
-        before = str(record.read_header(path).get("trace_sha256"))
+    made = finished(path)
+    if made is not None:
+        before = str(made.header.get("trace_sha256"))
         if before == trace:
             hand_out(path, output)
             return

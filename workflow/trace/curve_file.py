@@ -36,6 +36,8 @@ LEVEL = 19  # of zstd: written once, read often
 REPEATED = 4  # rows of a column for each of its values, from which on a dictionary is smaller
 SEED = "seed"
 WHOLE = 1 << 26  # bytes of a page: a column is one
+UNREADABLE = (pa.ArrowException, OSError, ValueError, LookupError, TypeError)  # as our Parquet
+AGAIN = "take it from the repository again (`git checkout` of it)"
 Labels = Mapping[str, str]
 Some = tuple[NDArray[np.int64], NDArray]  # rows, in their order, and the values there
 
@@ -160,7 +162,6 @@ def read(path: Path) -> dict[int, Kept]:
 
     Raises BadRecord, which says what was expected, found and what to do.
     """
-    again = "take it from the repository again (`git checkout` of it)"
     try:
         with pq.ParquetFile(path) as file:
             said = _said(file.metadata)
@@ -168,11 +169,8 @@ def read(path: Path) -> dict[int, Kept]:
             known = {SEED, *said["labels"]}
             names = [name for name in file.schema_arrow.names if name not in known]
             table = file.read(columns=names).combine_chunks()
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError) as error:
-        raise BadRecord(
-            f"{path}: expected published records, found a file that cannot be read as such"
-            f" ({error}): {again}"
-        ) from None
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from None
     records, first = {}, 0
     for seed, header in headers.items():
         kept = _part(header, table.slice(first, int(header["rows"])))
@@ -180,20 +178,25 @@ def read(path: Path) -> dict[int, Kept]:
         if len(table) < first or _seal(kept) != header.get(SEAL):
             raise BadRecord(
                 f"{path}: expected seed {seed} with sha256 {str(header.get(SEAL))[:12]}, found"
-                f" another: the file was changed after it was written; {again}"
+                f" another: the file was changed after it was written; {AGAIN}"
             )
         records[seed] = kept
     return records
 
 
 def headers(path: Path) -> dict[int, Header]:
-    """The headers alone by seed, without reading or verifying the rows; {} where there is no such
-    file.
-    """
+    """The headers alone by seed, without reading or verifying the rows. Raises BadRecord."""
     try:
         return unfolded(_said(pq.read_metadata(path)))
-    except (pa.ArrowException, OSError, ValueError, LookupError, TypeError):
-        return {}
+    except UNREADABLE as error:
+        raise _unreadable(path, error) from None
+
+
+def _unreadable(path: Path, error: Exception) -> BadRecord:
+    return BadRecord(
+        f"{path}: expected published records, found a file that cannot be read as such ({error}):"
+        f" {AGAIN}"
+    )
 
 
 def unfolded(said: Mapping[str, Any]) -> dict[int, Header]:

@@ -10,9 +10,10 @@ from numpy.testing import assert_allclose
 
 from tests.workflow.synthetic import Toy, noisy, rewrite
 from workflow.measure import store as reports
-from workflow.measure.store import BadRecords, NotRun
+from workflow.measure.store import BadRecords, NotRun, without_published
 from workflow.plan.selection import figure_runs
 from workflow.trace import curve_file
+from workflow.trace.record import BadRecord
 
 
 @pytest.fixture
@@ -195,6 +196,20 @@ def test_a_stale_or_cut_record_gives_way_to_a_published_one_and_a_damaged_one_do
     (toy.root / curve.record(1)).write_bytes(b"PAR1")
     with pytest.raises(BadRecords, match=r"1\.parquet: expected a record"):
         toy.store().check([curve])
+
+
+@pytest.mark.parametrize("partial", [True, False])
+def test_a_published_file_that_cannot_be_read_is_not_taken_for_no_file(published, partial):
+    toy, curve = published, published.curves["p", "A"]
+    path = toy.root / curve.published
+    path.write_bytes(path.read_bytes()[:-8])
+    shutil.rmtree(toy.root / "results")
+    with pytest.raises(
+        BadRecords, match=r"1 records are refused:\n.*A\.parquet: .* cannot be read"
+    ):
+        toy.store(partial=partial).check([curve])
+    with pytest.raises(BadRecord, match="cannot be read as such"):
+        without_published(toy.paper, toy.root)
 
 
 def test_a_published_record_of_other_code_is_refused_by_name_unless_it_is_labelled(published):

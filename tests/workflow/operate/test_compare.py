@@ -13,7 +13,7 @@ from tests.workflow.checkout import contents
 from workflow.draw.panels import looks_of
 from workflow.operate import compare
 from workflow.plan.expand import load
-from workflow.plan.resolve import PlanError
+from workflow.plan.resolve import PlanError, lasting, planned
 from workflow.plan.selection import panel_options
 
 PAPER = """
@@ -201,6 +201,11 @@ def test_a_file_of_the_user_is_not_overwritten(root):
     with pytest.raises(PlanError, match="got a file of yours: rename it"):
         compare.write("random_search", "mini/regret", root=root)
     assert path.read_text() == "mine\n"
+
+
+def test_what_is_written_is_no_lasting_comparison(root):
+    compare.write("random_search", "mini/regret", root=root)
+    assert "random_search_at_mini_regret" in set(planned(root)) - set(lasting(root))
 
 
 @pytest.mark.parametrize(

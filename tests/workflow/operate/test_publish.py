@@ -129,6 +129,11 @@ def test_the_command_says_what_it_did_and_how_large_it_is(toy, monkeypatch, caps
     monkeypatch.setattr(publish, "MOST", 1)
     assert publish.main(["--from", str(elsewhere)]) == 1
     assert "expected at most 1 bytes" in capsys.readouterr().err
+    assert publish.main(["--from", "nowhere"]) == 1
+    assert "nowhere: expected a folder of records, paper/PAPER/..., fo" in capsys.readouterr().err
+    (toy.root / toy.curves["p", "A"].published).write_bytes(b"PAR1")
+    assert publish.main(["--from", str(elsewhere)]) == 1
+    assert "A.parquet: expected published records, found a file that" in capsys.readouterr().err
 
 
 def read_at(scale):

@@ -45,7 +45,7 @@ def test_what_is_published_is_counted_apart_unless_it_is_to_be_made_anew(toy, cu
     assert states(toy) == ["missing", "stale", "done", "done"]
 
 
-@pytest.mark.parametrize("wrong", [{"digest": "of other code"}, {"status": "cutoff"}])
+@pytest.mark.parametrize("wrong", [{"digest": "of other code"}, {"status": "cutoff"}, {"seed": 1}])
 def test_what_a_report_would_refuse_is_stale(toy, curve, wrong):
     rewrite(toy.root / curve.record(2), **wrong)
     assert states(toy) == ["done", "done", "stale", "done"]

@@ -150,6 +150,33 @@ def test_a_stale_record_is_kept_in_the_store_and_in_a_file_of_the_users_refused(
     assert record.read(by_digest.place(prepared, header)).rows == 3
 
 
+def test_a_record_of_another_seed_is_another_record(copy, tmp_path):
+    path, other = tmp_path / "run.parquet", [*SMOKE[:1], "1", *SMOKE[2:]]
+    assert run(copy, *SMOKE, "-o", str(path)).returncode == 0
+    refused = run(copy, *other, "-o", str(path))
+    assert refused.returncode == 1 and "found another record" in refused.stderr
+    place = copy / MADE
+    place.parent.mkdir(parents=True, exist_ok=True)
+    assert run(copy, *other).returncode == 0
+    shutil.copy(place.with_name("1.parquet"), place)
+    assert run(copy, *SMOKE).returncode == 0
+    assert record.read(place).header["seed"] == 0
+
+
+def test_what_is_damaged_in_the_store_is_not_handed_out(tmp_path, caplog):
+    place = tmp_path / "results" / "0.parquet"
+    header = {"digest": "d", "seed": 0, "status": "complete"}
+    columns = {"evaluation": np.arange(300)}
+    by_digest.write(place, tmp_path, header, columns)
+    content = bytearray(place.read_bytes())
+    content[40] ^= 1
+    place.write_bytes(content)
+    place.unlink()  # as Snakemake does before it makes a record again
+    by_digest.write(place, tmp_path, header, columns)
+    assert record.read(place).rows == 300 and "it is kept as" in caplog.text
+    assert by_digest.place(tmp_path, header).with_name("0.parquet.damaged").exists()
+
+
 def test_what_the_store_has_is_handed_out_unless_it_is_asked_for_again(copy, monkeypatch):
     place, other = copy / MADE, copy / PLACE.parents[1] / "uniform" / "0.parquet"
     assert run(copy, *SMOKE).returncode == 0
