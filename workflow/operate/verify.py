@@ -444,8 +444,8 @@ def verify(root: Path, options: argparse.Namespace, papers: Sequence[str]) -> in
         flush=True,
     )
     outcomes = Counter({DAMAGED: len(surveyed.damaged)})
-    for path, why in surveyed.damaged.items():
-        print(f"{DAMAGED}: {path}: {why}", flush=True)
+    for why in surveyed.damaged.values():  # begins with its path
+        print(f"{DAMAGED}: {why}", flush=True)
     pool = ThreadPoolExecutor(options.cores)
     try:
         for one, judged in zip(drawn, pool.map(lambda each: judge(each, root), drawn), strict=True):

@@ -311,7 +311,10 @@ def _is_there(target: Target, header: record.Header) -> bool:
         made = by_digest.finished(where)
         if made is not None:
             by_digest.hand_out(where, target.path)
-    return made is not None and made.header.get("status", "complete") in record.FINAL
+    is_final = made is not None and made.header.get("status", "complete") in record.FINAL
+    if is_final:
+        log.info("%s: is there: %s", target.who, target.path)
+    return is_final
 
 
 def _write(target: Target, header: record.Header, columns: record.Columns) -> None:
