@@ -218,11 +218,14 @@ def test_a_simulator_is_named_never_a_path(root):
         assert "problem abalone, simulator: expected an id of at most 64 letters" in message
 
 
-def test_seeds_that_nobody_planned_are_no_first_seed(root):
+def test_seeds_that_nobody_planned_are_no_first_seed(root, caplog):
     for seeds in ("5-9", "2"):
         said = f"expected some of the seeds 0-1 of scale smoke, got {seeds}"
         assert said in refusal(root, MINI, seeds=seeds)
+    assert expand.load("mini", "smoke", root=root, seeds="0-1").curves[0].seeds == (0, 1)
+    assert caplog.text == ""
     assert expand.load("mini", "smoke", root=root, seeds="1-9").curves[0].seeds == (1,)
+    assert "expected some of the seeds 0-1 of scale smoke, got 1-9: those beyond" in caplog.text
 
 
 def test_seeds_that_are_no_range_are_refused():

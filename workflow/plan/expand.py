@@ -7,6 +7,7 @@ no numerical library.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from itertools import product
@@ -30,6 +31,7 @@ from workflow.trace.curves import (
     seed_range,
 )
 
+log = logging.getLogger("noregret.plan")
 Values = dict[str, Any]  # of a problem's or an algorithm's entry
 
 
@@ -78,7 +80,7 @@ def load(name: str, scale: str, *, seeds: str = "", root: Path = ROOT) -> Paper:
 
 def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
     """A plan of wanted seeds alone; of a curve without any the first is kept, so that none is
-    lost. Raises PlanError where no curve has any.
+    lost. Seeds that no curve has are told. Raises PlanError where no curve has any.
     """
     cut: dict[str, Any] = {
         curve.name: replace(
@@ -86,12 +88,15 @@ def _cut(paper: Paper, wanted: tuple[int, ...]) -> Paper:
         )
         for curve in (*paper.every_curve, *paper.borrowed)
     }
-    if not any(set(cut[curve.name].seeds) <= set(wanted) for curve in paper.every_curve):
-        most = max(len(curve.seeds) for curve in paper.every_curve)
-        raise PlanError(
-            f"papers/{paper.name}.yaml: expected some of the seeds 0-{most - 1} of scale"
-            f" {paper.scale}, got {seed_range(wanted)}"
-        )
+    known = {seed for curve in paper.every_curve for seed in curve.seeds}
+    said = (
+        f"papers/{paper.name}.yaml: expected some of the seeds {seed_range(known)} of scale"
+        f" {paper.scale}, got {seed_range(wanted)}"
+    )
+    if not known & set(wanted):
+        raise PlanError(said)
+    if wanted[-1] > max(known):
+        log.warning("%s: those beyond are not there", said)
     return replace(
         paper,
         curves=tuple(cut[curve.name] for curve in paper.curves),
