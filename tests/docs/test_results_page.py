@@ -168,7 +168,7 @@ def test_the_page_counts_what_pages_of_verdicts_say():
     left, decided, checks, defaults, every = np.array(counts, dtype=int).sum(axis=0)
     assert f"Of {decided} claims that a test decided, {left} remain after adjustment." in PAGE
     assert f"Of all {every}, only {checks} have a check" in PAGE
-    assert f"older than the first records, and {defaults} a default; of DuMBO's none has." in PAGE
+    assert f"older than the first records, and {defaults} a default, none of them DuMBO's." in PAGE
 
 
 TURNED = {  # paper, reading: what is said to turn, and to what
@@ -209,12 +209,12 @@ def test_dumbo_is_ahead_of_several_rivals_and_turbo_ahead_of_dumbo():
     assert turbo == [False] * 3
 
 
-def test_eleven_batches_exceed_their_bound_ten_of_two_arms():
-    assert "eleven batches exceed their bound; ten have two arms" in PAGE
+def test_eleven_batches_exceed_their_bound():
+    assert "eleven batches exceed their bound." in PAGE
     path = ROOT / PUBLISHED / "paper" / "bbkb" / "studies" / "batching-local.parquet"
     runs = [kept.columns for kept in curve_file.read(path).values()]
     sizes = np.concatenate([run["size"][run["fall_at_last"] > 2.000001] for run in runs])
-    assert len(sizes) == 11 and (sizes == 2).sum() == 10
+    assert len(sizes) == 11
 
 
 def test_the_leaders_of_today_are_those_of_the_table():
@@ -251,6 +251,14 @@ def test_two_optimizers_stay_in_other_optima_of_hartmanns_function():
     assert "NGOpt and LogEI end 0.1 or more above the least value in one and three seeds of" in page
     far = [ends("hartmann", name, 250, "today") >= 0.1 for name in ("NGOpt", "LogEI")]
     assert [each.sum() for each in far] == [1, 3]
+
+
+def test_nine_of_ten_seeds_of_go_ucb_begin_near_the_optimum_of_f1_and_one_never_comes_near():
+    assert "On f1 nine of ten seeds begin within 0.1 of the [optimum]" in PAGE
+    path = ROOT / PUBLISHED / "paper" / "go_ucb" / "f1" / "GO-UCB.parquet"
+    runs = [(kept.header["best"], kept.columns["true"]) for kept in curve_file.read(path).values()]
+    begun = [best - true[:5].max() <= 0.1 for best, true in runs]
+    assert sum(begun) == 9 == sum(best - true.max() <= 0.1 for best, true in runs)
 
 
 def test_two_rivals_means_are_ahead_of_lcbo_on_two_tasks():
