@@ -590,7 +590,7 @@ class Optimizer:
         for deviation in np.repeat(WIDENING, TRIED):
             near = np.clip(u + deviation * rng.standard_normal(u.shape), 0.0, 1.0)
             near = self._space.rounded(near)
-            if not self._is_same(near, known):
+            if not self._is_same(near, known) and not self._has_failed(near).any():
                 return near
         return u
 
@@ -619,7 +619,7 @@ class Optimizer:
 
     def _is_same(self, some: NDArray, others: NDArray) -> bool:
         """Whether a point of some (q, d) is as good as one of others (k, d). Different whole
-        numbers and choices are different, however close they lie.
+        numbers are different, but of a range of a million or more.
         """
         return _is_near(some, others, np.where(self._space.whole, SAME, APART))
 

@@ -120,7 +120,8 @@ def minimize(
         (y, g) with constraints: g (m,) are at most 0 where the point is feasible.
     bounds: as `optimizer` takes them.
     evaluations: of f, the initial design among them.
-    callback: is called with every Point; where it returns something true, that was the last one.
+    callback: is called with every Point; where it returns something true, no other evaluation
+        begins, and those that have ended beside it are kept.
     failures: what becomes of an evaluation that raises an error or shows no finite number. "stop"
         raises EvaluationFailed, whose `result` has all evaluations before; "skip" leaves the point
         out of the history and goes on, and the evaluation counts. No such point is asked for again.
@@ -129,14 +130,16 @@ def minimize(
         processes of joblib, if that is installed, else threads.
     x0: a point, or several, that are evaluated first.
     history: (X, y) or (X, y, g) that are known already, and count as no evaluation.
-    resume: an earlier result, or a file. Then `evaluations` counts those of before, too, and what
-        has failed. A result stays as it is. A file is written after every evaluation, and read if
-        it is there: the same call goes on, and its `x0` and `history` are in the file already.
+    resume: an earlier result, or a file. Then `evaluations` counts all that was told before, but
+        for the `history` of this call, and what has failed. A result stays as it is. A file is
+        written before and after every evaluation, and read if it is there: the same call goes on,
+        and its `x0` and `history` are in the file already.
     progress: whether a line on standard error says how far it is; tqdm's, if that is installed.
     options: method, arms, constraints, noise, seed, initial, preset, like and parameters of the
         method: see `optimizer`.
 
-    Raises ValueError for mistakes in the arguments, EvaluationFailed, and on Ctrl-C Interrupted.
+    Raises ValueError for mistakes in the arguments, OSError where the file cannot be written,
+    EvaluationFailed, and on Ctrl-C Interrupted.
     """
     if not callable(f):
         raise ValueError(f"f: expected a function of a point, got {f!r:.80}")
@@ -284,7 +287,7 @@ class Run:
             while True:
                 while len(running) < n_jobs and self.begun < self.evaluations:
                     x = waiting.pop(0) if waiting else self.search.ask()
-                    running[self._submitted(pool, f, x)] = x
+                    self._submit(pool, f, x, running)
                     self.begun += 1
                 if not running:
                     return
@@ -297,22 +300,31 @@ class Run:
             if line:
                 line.close()
 
-    def _submitted(self, pool: Any, f: Callable[[Any], Any], x: Any) -> futures.Future:
-        """One evaluation, begun. Raises EvaluationFailed where nothing can run any more."""
+    def _submit(
+        self, pool: Any, f: Callable[[Any], Any], x: Any, running: dict[futures.Future, Any]
+    ) -> None:
+        """Begin one evaluation. Raises EvaluationFailed where nothing can run any more."""
         try:
-            future: futures.Future = pool.submit(f, _own(x))  # f may change what it is given
+            future = pool.submit(f, _own(x))  # f may change what it is given
         except Exception as error:
-            self.search.forget(x)
+            running[futures.Future()] = x  # which never ends
             raise EvaluationFailed(f"executor: takes no evaluation: {_said(error)}") from error
-        return future
+        running[future] = x
 
     def _leave(self, running: Mapping[futures.Future, Any]) -> None:
         """Keep what has ended by now, whatever ends the run; nothing else is pending any more."""
         left = []
         for future, x in running.items():
             future.cancel()
-            is_over = future.done() and not future.cancelled()
-            if not is_over or _told(future, x, self.search)[1] is not None:
+            why: Exception | None = None
+            if is_over := future.done() and not future.cancelled():
+                try:
+                    _, why = _told(future, x, self.search)
+                except ValueError as error:  # what ends the run is told, and this is not
+                    why = error
+            if is_over and why is not None and self.failures == "skip":
+                self.search.forget(x, failed=True)
+            elif not is_over or why is not None:
                 left.append(x)
         if len(left) < len(running):
             self._save()  # with what is pending, for whoever goes on

@@ -199,6 +199,49 @@ def test_what_has_ended_when_a_run_ends_is_kept():
     assert len(run.history.y) == 4 and len(run.optimizer.pending) == 0
 
 
+class Refusing(AtOnce):
+    """Takes one evaluation and no other."""
+
+    def submit(self, fn, /, *args, **kwargs):
+        if args[0][0] == 2:
+            raise RuntimeError("full")
+        return super().submit(fn, *args, **kwargs)
+
+
+def test_a_point_that_no_executor_takes_is_evaluated_by_the_next_call(tmp_path):
+    options = {"x0": [[1.0, 1.0], [2.0, 2.0]], "resume": tmp_path / "run.npz", "n_jobs": 2}
+    with pytest.raises(noregret.EvaluationFailed, match="takes no evaluation") as caught:
+        found(executor=Refusing(), **options)
+    assert len(caught.value.result.history.y) == 1
+    run = found(evaluations=3, **{**options, "n_jobs": 1})
+    assert_array_equal(run.history.x[:2], options["x0"])
+
+
+def test_failures_that_have_ended_when_a_run_ends_are_no_points_to_ask_again(tmp_path):
+    def fails(x):
+        tried.append(x[0])
+        if x[0] == 2:
+            raise ZeroDivisionError
+        return own.bowl(x)
+
+    tried, points = [], [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
+    options = {"x0": points, "resume": tmp_path / "run.npz", "failures": "skip"}
+    found(fails, n_jobs=3, executor=AtOnce(), callback=lambda point: True, **options)
+    run = found(fails, evaluations=4, **options)
+    assert run.optimizer.failures == 1 and len(run.history.y) == 3
+    assert tried[:3] == [1, 2, 3] and tried.count(2) == 1
+
+
+def test_what_ends_a_run_is_told_and_not_what_ended_beside_it():
+    def fails(x):
+        if x[0] == 1:
+            raise ZeroDivisionError("no mass")
+        return 1.0, [1.0]
+
+    with pytest.raises(noregret.EvaluationFailed, match="no mass"):
+        found(fails, x0=[[1.0, 1.0], [2.0, 2.0]], n_jobs=2, executor=AtOnce())
+
+
 def test_a_process_that_dies_is_a_failed_evaluation_and_a_broken_pool_loses_nothing():
     def dies(x):
         if x[0] > 3:

@@ -80,6 +80,14 @@ def test_whole_numbers_of_a_wide_range_are_different_points():
     assert_array_equal(other.pending, [x])
 
 
+def test_what_takes_the_place_of_a_known_whole_number_is_not_beside_a_failed_one():
+    for seed in range(40):
+        optimizer = noregret.optimizer("cei", bounds=[integer(0, 5000)], seed=seed)
+        optimizer._u = optimizer._space.inside(np.array([[2500.0]]))
+        optimizer._failed = optimizer._space.inside(2500.0 + 50 * np.arange(-6, 7)[:, None])
+        assert not optimizer._has_failed(optimizer._fresh(optimizer._u)).any()
+
+
 def test_variables_may_have_the_names_of_other_columns():
     box = dict.fromkeys(("x", "y", "best", "g0"), (0, 1))
     run = noregret.minimize(

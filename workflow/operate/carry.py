@@ -6,8 +6,8 @@ group of such records a random sample, 5 % and at least 3, is made again. Where 
 same trace, the group gets today's digest, and keeps in `carried` the old one, the commit that made
 the record, and which were made again. Where one differs, or a run fails, nothing is written: the
 records are of other code, as reports say, until they are made anew. `--check`, called by `make
-check`, makes nothing and fails where a published record is damaged, is of other code than today's
-or belongs to no planned run.
+check`, makes nothing and fails where a published record has no readable header, is of other code
+than today's or belongs to no planned run.
 
 A group is what a sample can speak for: records of one paper and scale, of one algorithm class under
 one reading at one problem function under one reading, that run in the same way (in batches or with
@@ -278,7 +278,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--check",
         action="store_true",
-        help="only check that every published record is whole, of today's code and of the plan",
+        help="only check that each published record has a header, today's code and a planned run",
     )
     options = parser.parse_args(arguments)
     if options.cores < 1:

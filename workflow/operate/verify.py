@@ -528,7 +528,6 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     size.add_argument(
         "--many",
         type=int,
-        default=0,
         metavar="N",
         help="so many records of all papers together, whatever they take",
     )
@@ -553,11 +552,13 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
         help="records made again at a time (default: all cores)",
     )
     options = parser.parse_args(arguments)
-    if not options.minutes > 0 or options.many < 0 or options.cores < 1:
+    if not options.minutes > 0 or options.cores < 1:
         parser.error(
-            "expected more than 0 minutes, no negative number of records and at least one core, got"
-            f" {options.minutes}, {options.many} and {options.cores}: correct it"
+            f"expected more than 0 minutes and at least one core, got {options.minutes} and"
+            f" {options.cores}: correct it"
         )
+    if options.many is not None and options.many < 1:
+        parser.error(f"--many: expected a positive number, got {options.many}")
     return options
 
 
