@@ -646,11 +646,8 @@ class Optimizer:
             if number:  # somebody has asked: whatever was drawn, the generator stands elsewhere
                 stream = self._stream("tell", number)
                 self._method.rng.bit_generator.state = stream.bit_generator.state
-            try:
-                self._method.tell(u, Observation(self._units(y), g, np.empty((len(y), 0))))
-            except BaseException:  # half of the block may be known: the method begins anew
-                self._learnt = 0
-                raise
+            self._learnt = 0  # of a block that is cut off half may be known: all is told anew
+            self._method.tell(u, Observation(self._units(y), g, np.empty((len(y), 0))))
             self._learnt = number + 1
         return self._method
 

@@ -3,7 +3,7 @@
 import itertools
 import os
 import threading
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import noregret
 from noregret.catalogue import METHODS
+from noregret.solve import Here
 from tests.noregret import own
 
 
@@ -173,18 +174,6 @@ def test_a_failure_in_another_thread_loses_nothing():
         found(executor=3)
 
 
-class AtOnce(Executor):
-    """Has evaluated what it takes when it has taken it."""
-
-    def submit(self, fn, /, *args, **kwargs):
-        future = Future()
-        try:
-            future.set_result(fn(*args, **kwargs))
-        except Exception as error:
-            future.set_exception(error)
-        return future
-
-
 def test_what_has_ended_when_a_run_ends_is_kept():
     def fails(x):
         if next(number) == 1:
@@ -193,14 +182,14 @@ def test_what_has_ended_when_a_run_ends_is_kept():
 
     number = itertools.count()
     with pytest.raises(noregret.EvaluationFailed) as caught:
-        found(fails, n_jobs=4, executor=AtOnce())
+        found(fails, n_jobs=4, executor=Here())
     assert len(caught.value.result.history.y) == 3
-    run = found(n_jobs=4, executor=AtOnce(), callback=lambda point: True)
+    run = found(n_jobs=4, executor=Here(), callback=lambda point: True)
     assert len(run.history.y) == 4 and len(run.optimizer.pending) == 0
 
 
-class Refusing(AtOnce):
-    """Takes one evaluation and no other."""
+class Refusing(Here):
+    """Takes no evaluation at 2."""
 
     def submit(self, fn, /, *args, **kwargs):
         if args[0][0] == 2:
@@ -226,7 +215,7 @@ def test_failures_that_have_ended_when_a_run_ends_are_no_points_to_ask_again(tmp
 
     tried, points = [], [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
     options = {"x0": points, "resume": tmp_path / "run.npz", "failures": "skip"}
-    found(fails, n_jobs=3, executor=AtOnce(), callback=lambda point: True, **options)
+    found(fails, n_jobs=3, executor=Here(), callback=lambda point: True, **options)
     run = found(fails, evaluations=4, **options)
     assert run.optimizer.failures == 1 and len(run.history.y) == 3
     assert tried[:3] == [1, 2, 3] and tried.count(2) == 1
@@ -239,7 +228,7 @@ def test_what_ends_a_run_is_told_and_not_what_ended_beside_it():
         return 1.0, [1.0]
 
     with pytest.raises(noregret.EvaluationFailed, match="no mass"):
-        found(fails, x0=[[1.0, 1.0], [2.0, 2.0]], n_jobs=2, executor=AtOnce())
+        found(fails, x0=[[1.0, 1.0], [2.0, 2.0]], n_jobs=2, executor=Here())
 
 
 def test_a_process_that_dies_is_a_failed_evaluation_and_a_broken_pool_loses_nothing():

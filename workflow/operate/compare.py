@@ -44,7 +44,6 @@ NEITHER = ("batch_size", "batches", "centre_distance", *REPORTED)  # say not who
 # of a panel: what belongs to its figure, and what the names of its curves say already
 REPLACED = {"id", "kind", "scales", "where", "note", "panels", "names", "reading", "readings"}
 REPLACED |= {"variant", "controls"}
-MARK = WRITTEN.decode()
 Line = Mapping[str, Any]
 Panel = tuple[FigureLine, list[Curve]]  # with the runs of its curves
 
@@ -150,9 +149,9 @@ def write(method: str, wish: str, file: Path | None = None, root: Path = Path())
     entry = _comparison(plan, line, label, {**values, "is": target}, root)
     name = re.sub(r"\W", "_", f"{label}_at_{paper}_{figure}").lower()
     path = root / "papers" / f"{name}.yaml"
-    if path.exists() and not path.read_text(encoding="utf-8").startswith(MARK):
+    if path.exists() and not path.read_text(encoding="utf-8").startswith(WRITTEN):
         raise PlanError(f"papers/{name}.yaml: expected to write it, got a file of yours: rename it")
-    head = f"{MARK} METHOD={method} FIGURE={wish}`, and anew each time: copy it to change it."
+    head = f"{WRITTEN} METHOD={method} FIGURE={wish}`, and anew each time: copy it to change it."
     # through JSON, since YAML would name what several panels share
     text = yaml.safe_dump(
         json.loads(json.dumps(entry)), sort_keys=False, width=100, default_flow_style=None

@@ -19,7 +19,7 @@ from workflow.plan.parameters import Signature, dotted, flat, signature, wrong_t
 from workflow.trace.curves import RESERVED, PlanError, installed, is_async
 
 SEED = "seed"  # becomes the number of the repetition
-WRITTEN = b"# Written by `make compare"  # how the YAML of a comparison of the user's begins
+WRITTEN = "# Written by `make compare"  # how the YAML of a comparison of the user's begins
 # what decides the trace of every run, whatever its problem and its algorithm
 RUNNER = ("workflow.run.loop", "workflow.trace.seeds", "workflow.run.designs")
 
@@ -46,7 +46,8 @@ def lasting(root: Path = ROOT) -> list[str]:
     user's.
     """
     files = {name: root / "papers" / f"{name}.yaml" for name in planned(root)}
-    return [name for name, path in files.items() if not path.read_bytes().startswith(WRITTEN)]
+    head = WRITTEN.encode()
+    return [name for name, path in files.items() if not path.read_bytes().startswith(head)]
 
 
 def _yamls(root: Path) -> list[Path]:
